@@ -1,0 +1,1 @@
+"""The pto and ptobuf dialects, made from one op table."""

@@ -1,0 +1,1 @@
+"""Passes from ptobuf to level-3 pto, one file each."""

@@ -1,0 +1,1 @@
+"""Explicit buffer slots for Ascend NPU kernels."""

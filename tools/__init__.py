@@ -1,0 +1,1 @@
+"""Command lines: pto-buf-opt for IR, pto-buf for people."""
