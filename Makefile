@@ -1,0 +1,42 @@
+# make demo | make test | make bench: each sets itself up on a machine with nothing but make and python3 (3.11 or newer).
+
+PYTHON ?= python3
+VENV ?= .venv
+# Test processes. More than the machine has cores only costs start-up time.
+JOBS ?= 2
+
+BIN := $(VENV)/bin
+RUN := $(VENV)/.ready-to-run
+DEV := $(VENV)/.ready-to-test
+
+.PHONY: demo test bench check pytest clean
+
+demo: $(RUN)
+	@$(BIN)/pto-buf demo
+
+test: check pytest
+
+bench: $(RUN)
+	@$(BIN)/pto-buf bench
+
+check: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+pytest: $(DEV)
+	$(BIN)/pytest -q -n $(JOBS)
+
+# The installation is editable: it is done again only when the dependencies may have changed.
+$(RUN): $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(DEV): $(BIN)/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@ $(RUN)
+
+$(BIN)/python:
+	@.ci/make-venv $(PYTHON) $(VENV)
+
+clean:
+	rm -rf $(VENV) build out .pytest_cache .ruff_cache .hypothesis
