@@ -1,0 +1,305 @@
+"""The `ptobuf` dialect: slot sets, slots, the ops that write into them, and the events that order them."""
+
+from collections.abc import Mapping
+from typing import ClassVar, Self
+
+from pto_buf.dialect.table import ROWS
+from pto_buf.dialect.table.row import Kind, Operand
+from pto_buf.dialect.tile_op import TileOp, constant_of, define
+from pto_buf.dialect.types import (
+    EventSpec,
+    EventType,
+    SlotSetSpec,
+    SlotSetType,
+    SlotType,
+    TileBufType,
+)
+from pto_buf.hw import Pipe
+from pto_buf.tile import TileSpec
+from xdsl.dialects.builtin import (
+    I64,
+    ArrayAttr,
+    DenseArrayBase,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.irdl import (
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, NoMemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+
+@irdl_op_definition
+class AllocSlotsOp(IRDLOperation):
+    """`alloc_slots "name" {...} : !ptobuf.slots<N, ...>`: N equal buffers of one space under one identity.
+
+    `owned` marks a set that the compiler made for a plain tile. `addr` is the first slot's byte address, given by
+    the user (pinned) or by the memory plan; `share` names sets of the user's that may have the same bytes.
+    """
+
+    name = "ptobuf.alloc_slots"
+
+    set_name = prop_def(StringAttr)
+    owned = opt_prop_def(UnitAttr)
+    addr = opt_prop_def(IntegerAttr[I64])
+    share = opt_prop_def(ArrayAttr[StringAttr])
+    slots = result_def(SlotSetType)
+
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(self, name: str, count: int, tile: TileSpec, *, owned: bool = False, addr: int | None = None):
+        properties: dict[str, Attribute] = {"set_name": StringAttr(name)}
+        if owned:
+            properties["owned"] = UnitAttr()
+        if addr is not None:
+            properties["addr"] = IntegerAttr(addr, 64)
+        super().__init__(properties=properties, result_types=[SlotSetType(SlotSetSpec(count, tile))])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties: dict[str, Attribute] = {"set_name": StringAttr(parser.parse_str_literal())}
+        attributes = parser.parse_optional_attr_dict()
+        properties |= {name: attributes.pop(name) for name in ("owned", "addr", "share") if name in attributes}
+        parser.parse_punctuation(":")
+        return cls.build(properties=properties, attributes=attributes, result_types=[parser.parse_type()])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.set_name)
+        rest = {name: attr for name, attr in self.properties.items() if name != "set_name"}
+        printer.print_op_attributes({**rest, **self.attributes})
+        printer.print_string(" : ")
+        printer.print_attribute(self.slots.type)
+
+
+@irdl_op_definition
+class SlotSelectOp(IRDLOperation):
+    """`slot_select %set[%i] : !ptobuf.slots<N, ...>`: the slot that the index term names; it must be within [0, N)."""
+
+    name = "ptobuf.slot_select"
+
+    slots = operand_def(SlotSetType)
+    index = operand_def(IndexType)
+    slot = result_def(SlotType)
+
+    traits = traits_def(NoMemoryEffect())
+
+    def __init__(self, slots: SSAValue, index: SSAValue):
+        assert isinstance(slots.type, SlotSetType)
+        super().__init__(operands=[slots, index], result_types=[SlotType(slots.type.data.tile)])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        slots = parser.parse_unresolved_operand()
+        parser.parse_punctuation("[")
+        index = parser.parse_unresolved_operand()
+        parser.parse_punctuation("]")
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        pos = parser.pos
+        type = parser.parse_type()
+        if not isinstance(type, SlotSetType):
+            parser.raise_error(f"expected a !ptobuf.slots, found {type}", pos)
+        op = cls(parser.resolve_operand(slots, type), parser.resolve_operand(index, IndexType()))
+        op.attributes = attributes
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.slots)
+        printer.print_string("[")
+        printer.print_ssa_value(self.index)
+        printer.print_string("]")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.slots.type)
+
+    def verify_(self) -> None:
+        if self.slot.type.data != self.slots.type.data.tile:
+            raise VerifyException(f"yields {self.slot.type}, a slot of {self.slots.type} is another type")
+        count = self.slots.type.data.count
+        constant = constant_of(self.index)
+        if constant is not None and not 0 <= constant < count:
+            raise VerifyException(f"slot index {constant} is outside [0, {count})")
+
+
+class SlotOp(TileOp):
+    """An op of the table over slots. The accumulator of an accumulating op is its output, spelt once."""
+
+    @property
+    def spelt_ins(self) -> tuple[Operand, ...]:
+        return self.ROW.into_ins
+
+
+class IntoOp(SlotOp):
+    """`%v = x_into ins(..) outs(%slot : S) valid(%r, %c) -> T`: writes a slot and yields the lease's value.
+
+    `valid` holds the run-time extents, one for each `?` of the value's type.
+    """
+
+    ins = var_operand_def()
+    outs = var_operand_def()
+    valid = var_operand_def(IndexType)
+    value = result_def(TileBufType)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        ins, outs, attributes = cls.parse_groups(parser)
+        valid: list[SSAValue] = []
+        if parser.parse_optional_keyword("valid"):
+            names = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+            valid = [parser.resolve_operand(name, IndexType()) for name in names]
+        parser.parse_punctuation("->")
+        return cls.build(operands=[ins, outs, valid], result_types=[parser.parse_type()], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        self.print_groups(printer)
+        if self.valid:
+            printer.print_string(" valid(")
+            printer.print_list(self.valid, printer.print_ssa_value)
+            printer.print_string(")")
+        printer.print_string(" -> ")
+        printer.print_attribute(self.value.type)
+
+    def verify_(self) -> None:
+        super().verify_()
+        (slot,) = self.outs
+        if not isinstance(slot.type, SlotType):
+            raise VerifyException(f"writes a slot, found {slot.type}")
+        value, held = self.value.type.data, slot.type.data
+        if value.with_valid(*held.valid) != held:
+            raise VerifyException(f"yields {self.value.type}, its slot holds {slot.type}")
+        unknown = sum(extent is None for extent in value.valid)
+        if len(self.valid) != unknown:
+            raise VerifyException(f"its value has {unknown} run-time extents, valid(...) gives {len(self.valid)}")
+
+
+class StoreOp(SlotOp):
+    """An op of the table whose output is global memory: `store ins(%v : T) outs(%w : P)`."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        ins, outs, attributes = cls.parse_groups(parser)
+        return cls.build(operands=[ins, outs], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        self.print_groups(printer)
+
+
+INTO_OPS: Mapping[str, type[TileOp]] = {
+    row.mnemonic: define(IntoOp, f"ptobuf.{row.dsl}_into", row) for row in ROWS if row.out.kind is Kind.TILE
+}
+"""By the mnemonic in `pto`."""
+
+STORE_OPS: Mapping[str, type[TileOp]] = {
+    row.mnemonic: define(StoreOp, f"ptobuf.{row.dsl}", row) for row in ROWS if row.out.kind is Kind.VIEW
+}
+"""By the mnemonic in `pto`."""
+
+
+@irdl_op_definition
+class ReleaseOp(IRDLOperation):
+    """`release %x : T`: ends the lease of a slot, named by the slot or by a value of the lease."""
+
+    name = "ptobuf.release"
+
+    lease = operand_def(SlotType | TileBufType)
+
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format: ClassVar[str] = "$lease attr-dict `:` type($lease)"
+
+    def __init__(self, lease: SSAValue):
+        super().__init__(operands=[lease])
+
+
+@irdl_op_definition
+class EventOp(IRDLOperation):
+    """`event "name" {...} : !ptobuf.event<A -> B, N>`: N flags from pipe A to pipe B, one lane for each slot.
+
+    `why` says what it orders (hazard, slot set, places); `ids` are the hardware ids of the lanes, once they are given.
+    """
+
+    name = "ptobuf.event"
+
+    event_name = prop_def(StringAttr)
+    why = opt_prop_def(StringAttr)
+    ids = opt_prop_def(DenseArrayBase)
+    event = result_def(EventType)
+
+    traits = traits_def(MemoryAllocEffect())
+
+    def __init__(self, name: str, src: Pipe, dst: Pipe, lanes: int, why: str | None = None):
+        properties: dict[str, Attribute] = {"event_name": StringAttr(name)}
+        if why is not None:
+            properties["why"] = StringAttr(why)
+        super().__init__(properties=properties, result_types=[EventType(EventSpec(src, dst, lanes))])
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        properties: dict[str, Attribute] = {"event_name": StringAttr(parser.parse_str_literal())}
+        attributes = parser.parse_optional_attr_dict()
+        properties |= {name: attributes.pop(name) for name in ("why", "ids") if name in attributes}
+        parser.parse_punctuation(":")
+        return cls.build(properties=properties, attributes=attributes, result_types=[parser.parse_type()])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.event_name)
+        rest = {name: attr for name, attr in self.properties.items() if name != "event_name"}
+        printer.print_op_attributes({**rest, **self.attributes})
+        printer.print_string(" : ")
+        printer.print_attribute(self.event.type)
+
+
+class _EventUse(IRDLOperation):
+    event = operand_def(EventType)
+    lane = operand_def(IndexType)
+
+    traits = traits_def(MemoryWriteEffect())
+    assembly_format: ClassVar[str] = "$event `[` $lane `]` attr-dict `:` type($event)"
+
+    def __init__(self, event: SSAValue, lane: SSAValue):
+        super().__init__(operands=[event, lane])
+
+
+@irdl_op_definition
+class SetOp(_EventUse):
+    """`set %e[%lane] : !ptobuf.event<A -> B, N>`: fires when all earlier work of pipe A is done."""
+
+    name = "ptobuf.set"
+
+
+@irdl_op_definition
+class WaitOp(_EventUse):
+    """`wait %e[%lane] : !ptobuf.event<A -> B, N>`: holds pipe B until the lane is set, and clears it."""
+
+    name = "ptobuf.wait"
+
+
+PTOBUF = Dialect(
+    "ptobuf",
+    [
+        AllocSlotsOp,
+        SlotSelectOp,
+        *INTO_OPS.values(),
+        *STORE_OPS.values(),
+        ReleaseOp,
+        EventOp,
+        SetOp,
+        WaitOp,
+    ],
+    [SlotSetType, SlotType, EventType],
+)

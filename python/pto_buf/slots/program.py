@@ -1,0 +1,109 @@
+"""A kernel as slot reasoning sees it: structured control flow around accesses to slots. No IR.
+
+Built from the `ptobuf` dialect by `pto_buf.slots.build`; `key` fields number the IR ops in program order, so that a
+pass can find its way back.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pto_buf.dialect.table.row import Role
+from pto_buf.errors import Place
+from pto_buf.hw import Pipe
+from pto_buf.slots.terms import Term, Var
+from pto_buf.tile import TileSpec
+
+
+@dataclass(frozen=True)
+class SlotSet:
+    """A slot set: `key` counts sets in program order."""
+
+    key: int
+    name: str
+    count: int
+    tile: TileSpec
+    owned: bool
+    """Made by the compiler for a plain tile."""
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Access:
+    """One operand of an op that lies in a slot."""
+
+    slots: SlotSet
+    term: Term
+    """The slot index."""
+    role: Role
+    operand: str
+    """Its name in the op's row."""
+    lease: int | None
+    """The key of the op whose value is named, where the operand is a lease's value rather than the slot itself."""
+    start: int = 0
+    """First byte within the slot."""
+    end: int | None = None
+    """Behind the last byte; None for the whole slot."""
+
+
+@dataclass(frozen=True)
+class Op:
+    """A tile op. Several pipes: sources disagree on which runs it, so it counts as running on each."""
+
+    key: int
+    name: str
+    pipes: tuple[Pipe, ...]
+    accesses: tuple[Access, ...]
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Release:
+    key: int
+    slots: SlotSet
+    term: Term
+    lease: int | None
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`for var in [lower, upper) step step`; step is positive. `stage` is the number of trips in flight asked for."""
+
+    key: int
+    var: Var
+    lower: Term
+    upper: Term
+    step: Term
+    body: "Block"
+    stage: int
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class Branch:
+    key: int
+    condition: Term
+    then: "Block"
+    otherwise: "Block"
+    place: Place | None
+
+
+@dataclass(frozen=True)
+class While:
+    """`before` runs, then `after` and `before` again for as long as an unknown condition holds."""
+
+    key: int
+    before: "Block"
+    after: "Block"
+    place: Place | None
+
+
+Node: TypeAlias = Op | Release | Loop | Branch | While
+Block: TypeAlias = tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    name: str
+    sets: tuple[SlotSet, ...]
+    body: Block
