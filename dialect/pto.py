@@ -1,18 +1,8 @@
 """The `pto` dialect at tile level, as the assembler `ptoas` takes it. Tile ops are made from the op table."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Self, cast
 
-from pto_buf.dialect.table import ROWS
-from pto_buf.dialect.tile_op import TileOp, define
-from pto_buf.dialect.types import (
-    PartitionViewType,
-    PtrSpec,
-    PtrType,
-    TensorViewType,
-    TileBufType,
-)
-from pto_buf.hw import EVENT_IDS, Core, Pipe
 from xdsl.dialects.builtin import I64, IndexType, IntegerType
 from xdsl.ir import Data, Dialect, SSAValue
 from xdsl.irdl import (
@@ -31,6 +21,17 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, Pure
 from xdsl.utils.exceptions import VerifyException
+
+from pto_buf.dialect.table import ROWS
+from pto_buf.dialect.tile_op import TileOp, define
+from pto_buf.dialect.types import (
+    PartitionViewType,
+    PtrSpec,
+    PtrType,
+    TensorViewType,
+    TileBufType,
+)
+from pto_buf.hw import EVENT_IDS, Core, Pipe
 
 # --- attributes ------------------------------------------------------------------------------------------------
 
@@ -158,10 +159,9 @@ class MakeTensorViewOp(IRDLOperation):
             raise VerifyException(
                 f"a view of rank {rank} has {rank} extents and strides, found {len(self.shape)} and {len(self.strides)}"
             )
-        if self.ptr.type.data.dtype != self.view.type.data.dtype:
-            raise VerifyException(
-                f"views {self.ptr.type.data.dtype} elements as {self.view.type.data.dtype}; they must be equal"
-            )
+        pointer, view = cast(PtrType, self.ptr.type).data, self.view.type.data
+        if pointer.dtype != view.dtype:
+            raise VerifyException(f"views {pointer.dtype} elements as {view.dtype}; they must be equal")
 
 
 @irdl_op_definition
@@ -214,7 +214,7 @@ class PartitionViewOp(IRDLOperation):
         printer.print_attribute(self.view.type)
 
     def verify_(self) -> None:
-        rank = len(self.source.type.data.shape)
+        rank = len(cast(TensorViewType, self.source.type).data.shape)
         if (len(self.offsets), len(self.sizes)) != (rank, rank):
             raise VerifyException(
                 f"a view of rank {rank} has {rank} offsets and sizes, found {len(self.offsets)} and {len(self.sizes)}"
@@ -261,7 +261,9 @@ class AllocTileOp(IRDLOperation):
         printer.print_attribute(self.tile.type)
 
     def verify_(self) -> None:
-        for name, extent, value in zip(("row", "col"), self.tile.type.data.valid, (self.valid_row, self.valid_col)):
+        for name, extent, value in zip(
+            ("row", "col"), self.tile.type.data.valid, (self.valid_row, self.valid_col), strict=True
+        ):
             if (extent is None) != (value is not None):
                 raise VerifyException(f"valid_{name} stands exactly where the type's valid extent is '?'")
 
@@ -293,7 +295,7 @@ class _Flag(IRDLOperation):
 class _StaticFlag(_Flag):
     event = prop_def(EventIdAttr)
 
-    assembly_format: ClassVar[str] = "`[` $src `,` $dst `,` $event `]` attr-dict"
+    assembly_format = "`[` $src `,` $dst `,` $event `]` attr-dict"
 
     def __init__(self, src: Pipe, dst: Pipe, event: int):
         super().__init__(properties={"src": PipeAttr(src), "dst": PipeAttr(dst), "event": EventIdAttr(event)})
@@ -302,7 +304,7 @@ class _StaticFlag(_Flag):
 class _DynamicFlag(_Flag):
     event = operand_def(IndexType)
 
-    assembly_format: ClassVar[str] = "`[` $src `,` $dst `,` $event `]` attr-dict"
+    assembly_format = "`[` $src `,` $dst `,` $event `]` attr-dict"
 
     def __init__(self, src: Pipe, dst: Pipe, event: SSAValue):
         super().__init__(operands=[event], properties={"src": PipeAttr(src), "dst": PipeAttr(dst)})

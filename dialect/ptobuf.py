@@ -1,21 +1,8 @@
 """The `ptobuf` dialect: slot sets, slots, the ops that write into them, and the events that order them."""
 
 from collections.abc import Mapping
-from typing import ClassVar, Self
+from typing import Self, cast
 
-from pto_buf.dialect.table import ROWS
-from pto_buf.dialect.table.row import Kind, Operand
-from pto_buf.dialect.tile_op import TileOp, constant_of, define
-from pto_buf.dialect.types import (
-    EventSpec,
-    EventType,
-    SlotSetSpec,
-    SlotSetType,
-    SlotType,
-    TileBufType,
-)
-from pto_buf.hw import Pipe
-from pto_buf.tile import TileSpec
 from xdsl.dialects.builtin import (
     I64,
     ArrayAttr,
@@ -40,6 +27,20 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
+
+from pto_buf.dialect.table import ROWS
+from pto_buf.dialect.table.row import Kind, Operand
+from pto_buf.dialect.tile_op import TileOp, constant_of, define
+from pto_buf.dialect.types import (
+    EventSpec,
+    EventType,
+    SlotSetSpec,
+    SlotSetType,
+    SlotType,
+    TileBufType,
+)
+from pto_buf.hw import Pipe
+from pto_buf.tile import TileSpec
 
 
 @irdl_op_definition
@@ -128,9 +129,10 @@ class SlotSelectOp(IRDLOperation):
         printer.print_attribute(self.slots.type)
 
     def verify_(self) -> None:
-        if self.slot.type.data != self.slots.type.data.tile:
+        slots = cast(SlotSetType, self.slots.type).data
+        if self.slot.type.data != slots.tile:
             raise VerifyException(f"yields {self.slot.type}, a slot of {self.slots.type} is another type")
-        count = self.slots.type.data.count
+        count = slots.count
         constant = constant_of(self.index)
         if constant is not None and not 0 <= constant < count:
             raise VerifyException(f"slot index {constant} is outside [0, {count})")
@@ -219,7 +221,7 @@ class ReleaseOp(IRDLOperation):
     lease = operand_def(SlotType | TileBufType)
 
     traits = traits_def(MemoryWriteEffect())
-    assembly_format: ClassVar[str] = "$lease attr-dict `:` type($lease)"
+    assembly_format = "$lease attr-dict `:` type($lease)"
 
     def __init__(self, lease: SSAValue):
         super().__init__(operands=[lease])
@@ -269,7 +271,7 @@ class _EventUse(IRDLOperation):
     lane = operand_def(IndexType)
 
     traits = traits_def(MemoryWriteEffect())
-    assembly_format: ClassVar[str] = "$event `[` $lane `]` attr-dict `:` type($event)"
+    assembly_format = "$event `[` $lane `]` attr-dict `:` type($event)"
 
     def __init__(self, event: SSAValue, lane: SSAValue):
         super().__init__(operands=[event, lane])

@@ -3,18 +3,6 @@
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
-from pto_buf.dialect.table.row import (
-    Form,
-    Operand,
-    OpRow,
-    TableError,
-    Use,
-    Value,
-    ViewSpec,
-)
-from pto_buf.dialect.types import PartitionViewType, tile_of
-from pto_buf.hw import A2A3, Target, target_of_arch
-from pto_buf.tile import TileSpec
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
@@ -29,6 +17,19 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
+
+from pto_buf.dialect.table.row import (
+    Form,
+    Operand,
+    OpRow,
+    TableError,
+    Use,
+    Value,
+    ViewSpec,
+)
+from pto_buf.dialect.types import PartitionViewType, tile_of
+from pto_buf.hw import A2A3, Target, target_of_arch
+from pto_buf.tile import TileSpec
 
 ARCH_ATTRIBUTE = "pto.target_arch"
 
@@ -84,7 +85,7 @@ class TileOp(IRDLOperation):
 
     def named_operands(self) -> Iterator[tuple[Operand, SSAValue]]:
         """Each operand with what the row says of it, in the order of the text; absent optionals left out."""
-        yield from zip(self.spelt_ins, self.ins)
+        yield from zip(self.spelt_ins, self.ins, strict=False)
         for value in self.outs:
             yield self.ROW.out, value
 

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeVar
 
-from pto_buf.dialect.table.row import ViewSpec
-from pto_buf.hw import MAX_SLOTS, Pipe, Space
-from pto_buf.tile import DTYPE_BITS, BLayout, SLayout, TileSpec
 from xdsl.dialects.builtin import DYNAMIC_INDEX
 from xdsl.ir import Attribute, Data, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+
+from pto_buf.dialect.table.row import ViewSpec
+from pto_buf.hw import MAX_SLOTS, Pipe, Space
+from pto_buf.tile import DTYPE_BITS, BLayout, SLayout, TileSpec
 
 _E = TypeVar("_E", bound=StrEnum)
 
@@ -102,7 +103,7 @@ def parse_tile(parser: AttrParser) -> TileSpec:
             numbers[key] = parser.parse_integer(allow_boolean=False, allow_negative=False)
         else:
             parser.raise_error(f"'{key}' is no key of a tile; there are valid, blayout, slayout, fractal, pad", key_pos)
-    if len(valid) != 2 or any(v is not None and v > s for v, s in zip(valid, (rows, cols))):
+    if len(valid) != 2 or any(v is not None and v > s for v, s in zip(valid, (rows, cols), strict=True)):
         parser.raise_error(f"valid extent {_shape_text(valid)} must lie within {rows}x{cols}", pos)
     return TileSpec(space, rows, cols, dtype, valid[0], valid[1], blayout, slayout, **numbers)
 

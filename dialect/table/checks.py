@@ -15,7 +15,7 @@ def fmt(shape: Sequence[int | None]) -> str:
 
 def agree(left: Sequence[int | None], right: Sequence[int | None]) -> bool:
     """Whether two extents can be the same: an unknown one agrees with any."""
-    return len(left) == len(right) and all(a is None or b is None or a == b for a, b in zip(left, right))
+    return len(left) == len(right) and all(a is None or b is None or a == b for a, b in zip(left, right, strict=True))
 
 
 def require(holds: bool, use: Use, message: str, operand: str | None = None) -> None:
@@ -80,7 +80,7 @@ def check_extract(use: Use) -> None:
             require(size <= extent, use, f"a window of {size} {name}s does not fit a source of {extent}", "src")
         else:
             require(
-                0 <= start and start + size <= extent,
+                start >= 0 and start + size <= extent,
                 use,
                 f"window {name}s [{start}, {start + size}) leave the source's {extent}",
                 "src",

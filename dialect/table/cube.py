@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
 from pto_buf.dialect.table.checks import check_matmul
 from pto_buf.dialect.table.row import Array, Form, Operand, OpRow, Role
 from pto_buf.hw import Pipe, Space

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+
 from pto_buf.dialect.table.checks import same_valid
 from pto_buf.dialect.table.row import (
     Array,

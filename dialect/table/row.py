@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.tile import TileSpec
 
