@@ -12,15 +12,16 @@ class SiteKey:
     access: int
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Origin:
     """A lease, named by the site of its first write, as met at another site.
 
-    `crosses` holds the keys of the loops whose back edge lies between the two on some way, outermost first.
+    `carried_by` is the key of the outermost loop around both sites whose trips differ between the two; None where
+    both stand in the same trip of every loop around both. A lease met in several such ways has an entry for each.
     """
 
     opener: SiteKey
-    crosses: tuple[int, ...]
+    carried_by: int | None
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,10 @@ class Flow:
     """For all runs together, in a deterministic order; a site or way that no run takes is left out.
 
     `origins`: for each access, the leases that it may belong to. The site of a lease's first write has itself,
-    with nothing crossed; so a write that may also continue a lease has several.
+    carried by nothing; so a write that may also continue a lease has several.
     `ends`: for each site that may open a lease, the leases whose slot it takes over.
-    `unread`: for each site that may open a lease, the ops at which it may end without a last read: the site that
-    takes the slot over, or None for the end of the kernel.
+    `unread`: for each site that may open a lease, the sites at which the lease may end without having been read:
+    the one that takes the slot over, or None for the end of the kernel.
     """
 
     origins: Mapping[SiteKey, tuple[Origin, ...]]

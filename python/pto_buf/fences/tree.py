@@ -1,0 +1,104 @@
+"""Where things stand in a program: blocks, the items in them, and the spots between items."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pto_buf.slots.flow import SiteKey
+from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, While
+
+
+@dataclass(frozen=True)
+class Step:
+    """Item `item` of block `block`."""
+
+    block: int
+    item: int
+
+
+@dataclass(frozen=True)
+class BlockInfo:
+    """`path` leads from the program's body to the block: the items around it, outermost first."""
+
+    key: int
+    nodes: Block
+    owner: Node | None
+    path: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """One access, with the way down to its op: the last step is the op itself."""
+
+    key: SiteKey
+    op: Op
+    access: Access
+    path: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """Blocks in program order (the body is block 0) and every access."""
+
+    blocks: tuple[BlockInfo, ...]
+    sites: tuple[Site, ...]
+
+    def node(self, step: Step) -> Node:
+        return self.blocks[step.block].nodes[step.item]
+
+    def loops_around(self, path: tuple[Step, ...]) -> tuple[int, ...]:
+        """Keys of the loops that a path goes through, outermost first."""
+        return tuple(node.key for step in path if isinstance(node := self.node(step), Loop | While))
+
+
+def build_tree(program: Program) -> Tree:
+    blocks: list[BlockInfo | None] = []
+    sites: list[Site] = []
+
+    def enter(nodes: Block, owner: Node | None, path: tuple[Step, ...]) -> None:
+        key = len(blocks)
+        blocks.append(BlockInfo(key, nodes, owner, path))
+        for item, node in enumerate(nodes):
+            here = (*path, Step(key, item))
+            if isinstance(node, Op):
+                sites.extend(
+                    Site(SiteKey(node.key, index), node, access, here) for index, access in enumerate(node.accesses)
+                )
+            for inner in inner_blocks(node):
+                enter(inner, node, here)
+
+    enter(program.body, None, ())
+    return Tree(tuple(block for block in blocks if block is not None), tuple(sites))
+
+
+def inner_blocks(node: Node) -> Iterator[Block]:
+    match node:
+        case Loop():
+            yield node.body
+        case Branch():
+            yield node.then
+            yield node.otherwise
+        case While():
+            yield node.before
+            yield node.after
+        case _:
+            return
+
+
+def common_block(paths: list[tuple[Step, ...]]) -> int:
+    """The innermost block that every path passes through."""
+    deepest = 0
+    for steps in zip(*paths, strict=False):
+        if any(step.block != steps[0].block for step in steps):
+            break
+        deepest = steps[0].block
+        if any(step.item != steps[0].item for step in steps):
+            break
+    return deepest
+
+
+def item_in(path: tuple[Step, ...], block: int) -> int | None:
+    """The item of `block` that the path goes through; None if it does not pass through the block."""
+    for step in path:
+        if step.block == block:
+            return step.item
+    return None
