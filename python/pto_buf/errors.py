@@ -5,8 +5,12 @@ one run reports every error of a file. A mistake on the command line is a `Usage
 with `render` and into exit codes; nothing else prints errors.
 """
 
+import difflib
+import sys
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NoReturn
@@ -136,6 +140,30 @@ class Collector:
         raise DiagnosticError(*self.diagnostics)
 
 
+_warnings: ContextVar[list[Diagnostic] | None] = ContextVar("_warnings", default=None)
+
+
+@contextmanager
+def collecting_warnings() -> Generator[list[Diagnostic]]:
+    """What `warn` says inside the block goes into the list, for the tool to show or to check."""
+    found: list[Diagnostic] = []
+    token = _warnings.set(found)
+    try:
+        yield found
+    finally:
+        _warnings.reset(token)
+
+
+def warn(place: Place | None, message: str, *notes: Note, help: str | None = None, kind: str | None = None) -> None:
+    """Tell the user something that does not stop the run. Goes to standard error when nobody collects."""
+    diagnostic = Diagnostic(message, place, notes, help, kind, Severity.WARNING)
+    found = _warnings.get()
+    if found is None:
+        sys.stderr.write(render([diagnostic]))
+    else:
+        found.append(diagnostic)
+
+
 def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """The diagnostics by place, equal ones once; those without a place come last."""
 
@@ -143,6 +171,12 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
         return diagnostic.place is None, diagnostic.place or Place("")
 
     return tuple(sorted(dict.fromkeys(diagnostics), key=key))
+
+
+def near_miss(name: str, known: Iterable[str]) -> str | None:
+    """The help line for a name that is not known: the nearest known one, or None if none is near."""
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    return f"did you mean '{nearest[0]}'?" if nearest else None
 
 
 def render(diagnostics: Iterable[Diagnostic], sources: Mapping[str, str] | None = None) -> str:

@@ -1,0 +1,35 @@
+"""Writing IR as text. Each type is put into words once; they are most of what a PTO program's text consists of."""
+
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, TypeAttribute
+from xdsl.printer import Printer
+
+
+class RememberingPrinter(Printer):
+    """xDSL's printer, which remembers the text of each dialect type that it printed."""
+
+    def __init__(self, stream: StringIO, *, generic: bool = False, debuginfo: bool = False):
+        super().__init__(stream, print_generic_format=generic, print_debuginfo=debuginfo)
+        # By identity, since hashing a large type costs as much as printing it; the type is kept, so that its identity
+        # is not given to another one.
+        self._texts: dict[int, tuple[Attribute, str]] = {}
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        """As xDSL's, from memory where possible."""
+        if not isinstance(attribute, TypeAttribute):
+            super().print_attribute(attribute)
+            return
+        known = self._texts.get(id(attribute))
+        if known is None:
+            known = attribute, str(attribute)
+            self._texts[id(attribute)] = known
+        self.print_string(known[1])
+
+
+def text_of(module: ModuleOp, *, generic: bool = False, debuginfo: bool = False) -> str:
+    """The module as text, ending in a newline: each op in its own format, or all in MLIR's generic one."""
+    stream = StringIO()
+    RememberingPrinter(stream, generic=generic, debuginfo=debuginfo).print_op(module)
+    return stream.getvalue() + "\n"

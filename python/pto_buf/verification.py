@@ -1,0 +1,117 @@
+"""Checking IR between passes: xDSL's verifiers, dominance, and the place of every op that fails.
+
+xDSL raises the first failure without saying which op it belongs to, and does not check that values are defined
+before they are used.
+"""
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
+from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
+from xdsl.irdl.dominance import DominanceInfo
+from xdsl.traits import NoTerminator
+from xdsl.utils.exceptions import VerifyException
+
+from pto_buf.errors import Diagnostic, DiagnosticError, Note
+from pto_buf.source import place_of, worded
+
+MAX_FAILURES = 20
+"""Failures reported in one run; xDSL prints the whole module for each, and nobody reads more."""
+
+
+def verify_module(module: ModuleOp) -> None:
+    """Check every op, every block and the order of definitions and uses, in one walk.
+
+    Raises DiagnosticError with the failures of all ops. An op is not asked when something inside it failed already.
+    """
+    _Walk(ask_ops=True).run(module)
+
+
+def verify_dominance(module: ModuleOp) -> None:
+    """Check only that every value is defined before it is used. Raises DiagnosticError with all that are not."""
+    _Walk(ask_ops=False).run(module)
+
+
+class _EnoughFailures(Exception):
+    pass
+
+
+@dataclass
+class _Walk:
+    ask_ops: bool
+    visible: set[SSAValue] = field(default_factory=set[SSAValue])
+    failures: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+    def run(self, module: ModuleOp) -> None:
+        with suppress(_EnoughFailures):
+            self._op(module)
+        if self.failures:
+            raise DiagnosticError(*self.failures)
+
+    def _fail(self, op: Operation, message: str, *notes: Note, kind: str) -> None:
+        named = message if message.startswith(f"'{_name(op)}'") else f"'{_name(op)}': {message}"
+        self.failures.append(Diagnostic(named, place_of(op), notes, kind=kind))
+        if len(self.failures) == MAX_FAILURES:
+            raise _EnoughFailures
+
+    def _op(self, op: Operation) -> None:
+        before = len(self.failures)
+        visible = self.visible
+        for index, operand in enumerate(op.operands):
+            if operand not in visible:
+                self._used_too_early(op, index, operand)
+        for region in op.regions:
+            self._region(op, region)
+        visible.update(op.results)
+        if not self.ask_ops or len(self.failures) != before:
+            return
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as err:
+            self._fail(op, worded(str(err)), kind="invalid-op")
+        except Exception as err:
+            # Some of xDSL's verifiers raise Exception itself for a wrong program; its subclasses are bugs.
+            if type(err) is not Exception:
+                raise
+            self._fail(op, worded(str(err)), kind="invalid-op")
+
+    def _region(self, op: Operation, region: Region) -> None:
+        blocks = tuple(region.blocks)
+        if len(blocks) == 1:
+            block = blocks[0]
+            if self.ask_ops and block.is_empty and not op.has_trait(NoTerminator):
+                self._fail(op, "its region is empty: a terminator is missing", kind="invalid-op")
+            self._block(block, ())
+        elif blocks:
+            dominance = DominanceInfo(region)
+            for block in blocks:
+                self._block(block, [other for other in blocks if dominance.strictly_dominates(other, block)])
+
+    def _block(self, block: Block, dominating: Sequence[Block]) -> None:
+        defined: list[SSAValue] = list(block.args)
+        for other in dominating:
+            defined.extend(_definitions(other))
+        self.visible.update(defined)
+        for op in block.ops:
+            self._op(op)
+            defined.extend(op.results)
+        self.visible.difference_update(defined)
+
+    def _used_too_early(self, op: Operation, index: int, operand: SSAValue) -> None:
+        name = f"%{operand.name_hint}" if operand.name_hint else f"operand #{index}"
+        notes: tuple[Note, ...] = ()
+        if isinstance(operand, OpResult):
+            notes = (Note(place_of(operand.op), "the value is defined here"),)
+        self._fail(op, f"{name} is used where it is not defined yet", *notes, kind="undefined-value")
+
+
+def _definitions(block: Block) -> Iterable[SSAValue]:
+    yield from block.args
+    for op in block.ops:
+        yield from op.results
+
+
+def _name(op: Operation) -> str:
+    return op.op_name.data if isinstance(op, UnregisteredOp) else op.name
