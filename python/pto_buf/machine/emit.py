@@ -1,0 +1,130 @@
+"""Translates the ops that the pipes see into makers of steps."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from xdsl.ir import Operation, SSAValue
+
+from pto_buf.dialect.pto import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
+from pto_buf.dialect.table.row import Kind, Operand, OpRow, TableError
+from pto_buf.dialect.tile_op import TileOp, spec_of
+from pto_buf.errors import DiagnosticError
+from pto_buf.hw import EVENT_IDS, Target
+from pto_buf.machine.code import Registers
+from pto_buf.machine.dtypes import NUMPY_DTYPES
+from pto_buf.machine.layout import regions_of
+from pto_buf.machine.scalar import ScalarError
+from pto_buf.machine.steps import (
+    Barrier,
+    Exec,
+    GlobalRegion,
+    Region,
+    SetFlag,
+    Step,
+    TileRef,
+    Trips,
+    WaitFlag,
+)
+from pto_buf.source import place_of
+
+Maker = Callable[[Registers, Trips], Step]
+
+
+def step_maker(op: Operation, site: int, target: Target, registers: Mapping[SSAValue, int]) -> Maker | None:
+    """What makes the op's steps; None if it is no op for a pipe. Raises DiagnosticError for an op the table refuses."""
+    place = place_of(op)
+    match op:
+        case TileOp():
+            return _exec_maker(op, site, target, registers)
+        case SetFlagOp():
+            src, dst, event = op.src.data, op.dst.data, op.event.data
+            return lambda _, trips: SetFlag(site, src, dst, event, place, trips)
+        case WaitFlagOp():
+            src, dst, event = op.src.data, op.dst.data, op.event.data
+            return lambda _, trips: WaitFlag(site, src, dst, event, place, trips)
+        case SetFlagDynOp():
+            src, dst, lane = op.src.data, op.dst.data, registers[op.event]
+            return lambda held, trips: SetFlag(site, src, dst, _event(held[lane]), place, trips)
+        case WaitFlagDynOp():
+            src, dst, lane = op.src.data, op.dst.data, registers[op.event]
+            return lambda held, trips: WaitFlag(site, src, dst, _event(held[lane]), place, trips)
+        case BarrierOp():
+            pipe = op.pipe.data
+            return lambda _, trips: Barrier(site, pipe, place, trips)
+        case _:
+            return None
+
+
+def _event(lane: int) -> int:
+    if not 0 <= lane < EVENT_IDS:
+        raise ScalarError(f"event id {lane} is outside 0 to {EVENT_IDS - 1}")
+    return lane
+
+
+def _exec_maker(op: TileOp, site: int, target: Target, registers: Mapping[SSAValue, int]) -> Maker:
+    place = place_of(op)
+    row, name = op.row, op.name
+    try:
+        pipes = op.form(target).pipes
+    except TableError as error:
+        raise DiagnosticError.at(place, error.message, kind=error.kind) from None
+    attrs = op.use(target).attrs
+    named = [(operand, registers[value], _number_of(operand, value)) for operand, value in op.named_operands()]
+    memory = _Memory()
+
+    def make(held: Registers, trips: Trips) -> Step:
+        operands = {operand.name: read(held[register]) for operand, register, read in named}
+        reads, writes, global_reads, global_writes = memory.of(row, operands)
+        return Exec(site, name, row, pipes, operands, attrs, reads, writes, global_reads, global_writes, place, trips)
+
+    return make
+
+
+def _number_of(operand: Operand, value: SSAValue) -> Callable[[Any], Any]:
+    """Gives a scalar its element type; leaves everything else alone."""
+    dtype = spec_of(value.type) if operand.kind is Kind.SCALAR else None
+    if isinstance(dtype, str) and dtype in NUMPY_DTYPES:
+        return NUMPY_DTYPES[dtype].type
+    return _as_is
+
+
+def _as_is(value: Any) -> Any:
+    return value
+
+
+_Footprints = tuple[tuple[Region, ...], tuple[Region, ...], tuple[GlobalRegion, ...], tuple[GlobalRegion, ...]]
+
+
+class _Memory:
+    """What an op reads and writes. A trip often touches the same tiles as one before it."""
+
+    def __init__(self) -> None:
+        self._regions: dict[TileRef, tuple[Region, ...]] = {}
+
+    def of(self, row: OpRow, operands: Mapping[str, Any]) -> _Footprints:
+        """On-chip reads and writes, global reads and writes."""
+        reads: list[Region] = []
+        writes: list[Region] = []
+        global_reads: list[GlobalRegion] = []
+        global_writes: list[GlobalRegion] = []
+        for operand in row.operands:
+            value = operands.get(operand.name)
+            if isinstance(value, TileRef):
+                regions = self._of_tile(value)
+                if operand.role.reads:
+                    reads += regions
+                if operand.role.writes:
+                    writes += regions
+            elif isinstance(value, GlobalRegion):
+                if operand.role.reads:
+                    global_reads.append(value)
+                if operand.role.writes:
+                    global_writes.append(value)
+        return tuple(reads), tuple(writes), tuple(global_reads), tuple(global_writes)
+
+    def _of_tile(self, ref: TileRef) -> tuple[Region, ...]:
+        key = replace(ref, v_rows=0, v_cols=0)
+        if key not in self._regions:
+            self._regions[key] = regions_of(ref)
+        return self._regions[key]

@@ -1,0 +1,114 @@
+"""Running a `pto` function concretely: from numbers for its arguments to the stream of steps for the pipes."""
+
+from collections.abc import Generator, Iterable, Mapping
+from typing import Any, TypeAlias
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute
+
+from pto_buf.dialect.types import PtrType
+from pto_buf.errors import DiagnosticError, UsageError
+from pto_buf.hw import Core
+from pto_buf.machine.build import build
+from pto_buf.machine.code import run
+from pto_buf.machine.scalar import to_float, wrap
+from pto_buf.machine.scalar_ops import bits_of
+from pto_buf.machine.steps import CoreId, Step
+from pto_buf.machine.values import Pointer
+from pto_buf.source import place_of
+
+DEFAULT_LIMIT = 10_000_000
+"""Instructions of the scalar unit before a run is given up: half a minute."""
+
+Scalars: TypeAlias = Mapping[Any, int | float]
+"""Numbers by the argument's name or position."""
+
+Steps: TypeAlias = Generator[Step, Any, None]
+"""Steps in issue order. A driver that computes values sends back what an op reads for the scalar unit."""
+
+
+def kernels(module: ModuleOp) -> tuple[func.FuncOp, ...]:
+    """The functions of the module that are kernels: those marked `pto.entry`, or all with a body if none is."""
+    found = tuple(op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration)
+    return tuple(op for op in found if "pto.entry" in op.attributes) or found
+
+
+def kernel_named(module: ModuleOp, name: str | None) -> func.FuncOp:
+    """The kernel of that name; the only one for None. Raises UsageError."""
+    found = kernels(module)
+    names = ", ".join(op.sym_name.data for op in found) or "none"
+    if name is None:
+        if len(found) != 1:
+            raise UsageError(f"the module has {len(found)} kernels ({names}); say which one")
+        return found[0]
+    for op in found:
+        if op.sym_name.data == name:
+            return op
+    raise UsageError(f"there is no kernel '{name}'", f"there is: {names}")
+
+
+def cores_of(function: func.FuncOp) -> tuple[Core, ...]:
+    """The kinds of core that sections of the function name; empty if it has no sections."""
+    found = [op.name for op in function.body.block.ops if op.name.startswith("pto.section.")]
+    return tuple(core for core in Core if f"pto.section.{core}" in found)
+
+
+def argument_names(function: func.FuncOp) -> tuple[str, ...]:
+    """The names that the text gives the arguments; their number where it gives none."""
+    return tuple(arg.name_hint or str(number) for number, arg in enumerate(function.body.block.args))
+
+
+def execute(
+    function: func.FuncOp,
+    scalars: Scalars,
+    *,
+    limit: int = DEFAULT_LIMIT,
+    core: CoreId | None = None,
+) -> Steps:
+    """The steps of `function`, in the order in which the scalar unit issues them.
+
+    `scalars` gives the value of each argument that is a number, by name or position; pointers need none.
+    A kernel with sections needs `core.core`. `limit` bounds the instructions of the scalar unit.
+    Raises UsageError for a missing or unknown argument, DiagnosticError for an op that cannot be executed and
+    (kind `incomplete`) when the limit is reached.
+    """
+    core = core or CoreId()
+    if core.core is None and cores_of(function):
+        raise DiagnosticError.at(
+            place_of(function), "the kernel has sections for two kinds of core, and none was chosen", kind="mixed"
+        )
+    inputs = _inputs(function, scalars)
+    return run(build(function, core), inputs, limit, place_of(function))
+
+
+def _inputs(function: func.FuncOp, scalars: Scalars) -> list[Any]:
+    names = argument_names(function)
+    unknown = [key for key in scalars if key not in names and not (isinstance(key, int) and 0 <= key < len(names))]
+    if unknown:
+        raise UsageError(f"'{function.sym_name.data}' has no argument {unknown[0]!r}", f"there is: {', '.join(names)}")
+    return [
+        _input(number, name, argument.type, scalars)
+        for number, (name, argument) in enumerate(zip(names, function.body.block.args, strict=True))
+    ]
+
+
+def _input(number: int, name: str, type: Attribute, scalars: Scalars) -> Any:
+    if isinstance(type, PtrType):
+        return Pointer(number, 0, type.data.dtype)
+    value = scalars.get(name, scalars.get(number))
+    if value is None:
+        raise UsageError(f"argument '{name}' needs a number", f"give {name}=...")
+    bits = bits_of(type)
+    if bits is None:
+        return to_float(value, str(type))
+    if isinstance(value, float):
+        raise UsageError(f"argument '{name}' is {type}, found {value}")
+    return wrap(int(value), bits)
+
+
+def scalar_arguments(function: func.FuncOp) -> Iterable[tuple[int, str, Attribute]]:
+    """Position, name and type of each argument that is a number."""
+    for number, (name, argument) in enumerate(zip(argument_names(function), function.body.block.args, strict=True)):
+        if not isinstance(argument.type, PtrType):
+            yield number, name, argument.type
