@@ -54,6 +54,8 @@ class Op:
     pipes: tuple[Pipe, ...]
     accesses: tuple[Access, ...]
     place: Place | None
+    in_place: frozenset[str] = frozenset()
+    """Names of the operands whose slot the op may write while it reads them."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,23 @@ class Release:
 
 
 @dataclass(frozen=True)
+class Carried:
+    """A number that a loop hands from trip to trip: `init` at its entry, `next` as worked out at the end of a trip.
+
+    Behind the loop `var` is the last value.
+    """
+
+    var: Var
+    init: Term
+    next: Term
+
+
+@dataclass(frozen=True)
 class Loop:
-    """`for var in [lower, upper) step step`; step is positive. `stage` is the number of trips in flight asked for."""
+    """`for var in [lower, upper) step step`; step is positive. `stage` is the number of trips in flight asked for.
+
+    `carried` holds only what has no closed form in the counter.
+    """
 
     key: int
     var: Var
@@ -77,6 +94,7 @@ class Loop:
     body: "Block"
     stage: int
     place: Place | None
+    carried: tuple[Carried, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,12 +108,17 @@ class Branch:
 
 @dataclass(frozen=True)
 class While:
-    """`before` runs, then `after` and `before` again for as long as an unknown condition holds."""
+    """`before` runs, then `after` and `before` again for as long as an unknown condition holds.
+
+    `var` counts the runs of `after` that are done; behind the loop it keeps its last value.
+    """
 
     key: int
+    var: Var
     before: "Block"
     after: "Block"
     place: Place | None
+    carried: tuple[Carried, ...] = ()
 
 
 Node: TypeAlias = Op | Release | Loop | Branch | While

@@ -15,6 +15,7 @@ class Fn(StrEnum):
     FLOORDIVS = "floordivsi"
     CEILDIVS = "ceildivsi"
     DIVU = "divui"
+    CEILDIVU = "ceildivui"
     REMS = "remsi"
     REMU = "remui"
     AND = "andi"
@@ -39,6 +40,15 @@ class Fn(StrEnum):
     UGE = "uge"
 
 
+COMPARISONS = frozenset(
+    {Fn.EQ, Fn.NE, Fn.SLT, Fn.SLE, Fn.SGT, Fn.SGE, Fn.ULT, Fn.ULE, Fn.UGT, Fn.UGE},
+)
+"""Operators that yield 0 or 1."""
+
+COUNT_LIMIT = (1 << 31) - 1
+"""An index argument is assumed to lie within [0, COUNT_LIMIT]: it counts elements or trips of something."""
+
+
 @dataclass(frozen=True)
 class Const:
     value: int
@@ -46,21 +56,30 @@ class Const:
 
 @dataclass(frozen=True)
 class Var:
-    """A loop counter (its loop says the range) or a value fixed for the whole run (an argument).
+    """A loop counter or carried value (its loop says what it is), or a value fixed for the whole run (an argument).
 
-    `key` is unique in the program; `name` is only for people.
+    `key` is unique in the program; `name` is only for people. `low` and `high`, both included, bound a fixed value;
+    for a value that a loop owns the loop decides.
     """
 
     key: int
     name: str
+    low: int = 0
+    high: int = COUNT_LIMIT
 
 
 @dataclass(frozen=True)
 class Opaque:
-    """A value about which nothing is known, but which is the same wherever `key` is the same in one trip."""
+    """A value within [low, high] about which nothing else is known; equal keys in one trip are one value.
+
+    `loop` is the key of the innermost loop in whose trips it is worked out anew; None if it is fixed for the run.
+    """
 
     key: int
     name: str
+    loop: int | None = None
+    low: int = -(1 << 63)
+    high: int = (1 << 63) - 1
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,220 @@
+"""From a function of the `ptobuf` dialect to the program that slot reasoning sees, and the way back to its ops."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.dialects import scf
+from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block as IRBlock
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+
+from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
+from pto_buf.dialect.table.row import TableError
+from pto_buf.dialect.tile_op import target_of
+from pto_buf.dialect.types import tile_of
+from pto_buf.errors import Diagnostic, DiagnosticError, Note
+from pto_buf.hw import Target
+from pto_buf.slots.flow import SiteKey
+from pto_buf.slots.index_terms import IndexTerms
+from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, Release, SlotSet, While
+from pto_buf.source import place_of
+
+STAGE_ATTRIBUTE = "ptobuf.stage"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A program, and where its parts are in the IR.
+
+    `ops` holds the IR op of every key: tile ops, releases, loops and branches. `indices` holds the SSA value of the
+    slot index of each access; a release's index stands at access 0. `sets` is by the key of the set.
+    """
+
+    program: Program
+    ops: Mapping[int, Operation]
+    indices: Mapping[SiteKey, SSAValue]
+    sets: Mapping[int, AllocSlotsOp]
+
+
+def build(func: FuncOp) -> Built:
+    """The program of a function with a body.
+
+    Raises DiagnosticError for what slot reasoning cannot follow: a slot or a tile that comes out of a branch or a
+    loop in more than one place, an op that is not known to read or write the tiles it takes.
+    """
+    builder = _Builder(target_of(func), {op: key for key, op in enumerate(func.walk())})
+    body = builder.block(func.body.block)
+    if builder.problems:
+        raise DiagnosticError(*builder.problems)
+    program = Program(func.sym_name.data, tuple(builder.sets.values()), body)
+    return Built(program, builder.ops, builder.indices, {s.key: cast(AllocSlotsOp, o) for o, s in builder.sets.items()})
+
+
+@dataclass(frozen=True)
+class _Held:
+    """A slot as an operand names it: by itself (`lease` is None) or by the value of the op with that key."""
+
+    slots: SlotSet
+    index: SSAValue
+    lease: int | None
+
+
+@dataclass
+class _Builder:
+    target: Target
+    keys: Mapping[Operation, int]
+    sets: dict[Operation, SlotSet] = field(default_factory=dict[Operation, SlotSet])
+    ops: dict[int, Operation] = field(default_factory=dict[int, Operation])
+    indices: dict[SiteKey, SSAValue] = field(default_factory=dict[SiteKey, SSAValue])
+    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+    def __post_init__(self) -> None:
+        self.terms = IndexTerms(self.keys)
+        self._held: dict[SSAValue, _Held | None] = {}
+
+    def block(self, block: IRBlock) -> Block:
+        return tuple(node for op in block.ops for node in self._nodes(op))
+
+    def _nodes(self, op: Operation) -> Iterator[Node]:
+        match op:
+            case AllocSlotsOp():
+                self._set(op)
+            case SlotOp():
+                yield self._tile_op(op)
+            case ReleaseOp():
+                yield from self._release(op)
+            case scf.ForOp() | scf.IfOp() | scf.WhileOp():
+                self.ops[self.keys[op]] = op
+                yield self._region(op)
+            case SlotSelectOp() | scf.YieldOp() | scf.ConditionOp():
+                pass
+            case _:
+                self._other(op)
+
+    def _set(self, op: AllocSlotsOp) -> None:
+        spec = op.slots.type.data
+        name, place = op.set_name.data, place_of(op)
+        self.sets[op] = SlotSet(len(self.sets), name, spec.count, spec.tile, op.owned is not None, place)
+
+    def _tile_op(self, op: SlotOp) -> Op:
+        key = self.keys[op]
+        self.ops[key] = op
+        accesses: list[Access] = []
+        for operand, value in op.named_operands():
+            held = self._slot(value, op)
+            if held is None:
+                continue
+            self.indices[SiteKey(key, len(accesses))] = held.index
+            term = self.terms.of(held.index)
+            accesses.append(Access(held.slots, term, operand.role, operand.name, held.lease))
+        try:
+            pipes = op.form(self.target).pipes
+        except TableError as err:
+            self._problem(op, f"'{op.name}': {err.message}", kind=err.kind)
+            pipes = ()
+        name = op.name.removeprefix("ptobuf.").removesuffix("_into")
+        return Op(key, name, pipes, tuple(accesses), place_of(op), op.row.in_place)
+
+    def _release(self, op: ReleaseOp) -> Iterator[Release]:
+        held = self._slot(op.lease, op)
+        if held is None:
+            return
+        key = self.keys[op]
+        self.ops[key] = op
+        self.indices[SiteKey(key, 0)] = held.index
+        yield Release(key, held.slots, self.terms.of(held.index), held.lease, place_of(op))
+
+    def _region(self, op: scf.ForOp | scf.IfOp | scf.WhileOp) -> Node:
+        key, place = self.keys[op], place_of(op)
+        if isinstance(op, scf.IfOp):
+            otherwise = self.block(op.false_region.block) if op.false_region.blocks else ()
+            return Branch(key, self.terms.of(op.cond), self.block(op.true_region.block), otherwise, place)
+        loop = self.terms.loop(op)
+        if isinstance(op, scf.WhileOp):
+            before, after = self.block(op.before_region.block), self.block(op.after_region.block)
+            return While(key, loop.var, before, after, place, loop.carried)
+        attribute = op.attributes.get(STAGE_ATTRIBUTE)
+        stage = attribute.value.data if isinstance(attribute, IntegerAttr) else 1
+        body = self.block(op.body.block)
+        return Loop(key, loop.var, loop.lower, loop.upper, loop.step, body, stage, place, loop.carried)
+
+    def _other(self, op: Operation) -> None:
+        if any(tile_of(value.type) is not None for value in op.operands):
+            self._problem(op, f"'{op.name}' is not known to read or write the tiles it takes", kind="unsupported-op")
+        for region in op.regions:
+            for value in region.walk():
+                if isinstance(value, SlotOp | ReleaseOp | AllocSlotsOp):
+                    self._problem(op, f"slots inside '{op.name}' cannot be followed", kind="unsupported-op")
+                    return
+
+    # --- which slot an operand names ---
+
+    def _slot(self, value: SSAValue, user: Operation) -> _Held | None:
+        """The slot behind a slot or a tile; None for an operand in no slot, or one that was complained about."""
+        if tile_of(value.type) is None:
+            return None
+        if value not in self._held:
+            self._held[value] = self._found(value, user)
+        return self._held[value]
+
+    def _found(self, value: SSAValue, user: Operation) -> _Held | None:
+        if isinstance(value, OpResult):
+            match value.op:
+                case SlotSelectOp() as select:
+                    return self._selected(select)
+                case IntoOp() as into:
+                    held = self._slot(into.outs[0], into)
+                    return None if held is None else _Held(held.slots, held.index, self.keys[into])
+                case scf.IfOp() as branch:
+                    arms = [cast(Operation, region.block.last_op) for region in branch.regions]
+                    return self._joined(branch, value, [arm.operands[value.index] for arm in arms], "an 'if'")
+                case scf.ForOp() as loop:
+                    return self._slot(loop.body.block.args[1 + value.index], loop)
+                case _:
+                    pass
+        elif isinstance(value, BlockArgument) and isinstance(loop := value.block.parent_op(), scf.ForOp):
+            number = value.index - 1
+            next = cast(Operation, loop.body.block.last_op).operands[number]
+            self._held[value] = self._slot(loop.iter_args[number], loop)
+            return self._joined(loop, value, [loop.iter_args[number], next], "a loop")
+        self._problem(user, f"takes a {value.type} that no slot of this kernel holds", kind="unsupported-op")
+        return None
+
+    def _selected(self, select: SlotSelectOp) -> _Held | None:
+        owner = select.slots.owner
+        if isinstance(owner, AllocSlotsOp):
+            return _Held(self.sets[owner], select.index, None)
+        message = "selects from a slot set that is not an alloc_slots of this kernel"
+        self._problem(select, message, help="slot sets are made at the top of the kernel", kind="slot-set")
+        return None
+
+    def _joined(self, op: Operation, value: SSAValue, sources: list[SSAValue], what: str) -> _Held | None:
+        """One slot for a tile that comes out of a branch or loop: it must be in the same slot whichever way it came.
+
+        Which op wrote it is then not known, so it names whatever the slot holds.
+        """
+        held = [self._slot(source, op) for source in sources]
+        first, second = held
+        if first is None or second is None:
+            return None
+        if first.slots == second.slots and self._same_index(first.index, second.index, op):
+            return _Held(first.slots, first.index, None)
+        self._problem(
+            op,
+            f"%{value.name_hint or 'a value'} comes out of {what} in slots of '{first.slots.name}' and "
+            f"'{second.slots.name}' that are not one slot",
+            *(Note(place_of(source.owner), "from here") for source in sources if isinstance(source.owner, Operation)),
+            help="choose the index first and select one slot with it",
+            kind="slot-join",
+        )
+        return None
+
+    def _same_index(self, first: SSAValue, second: SSAValue, op: Operation) -> bool:
+        """Whether both are one number, known outside of `op`."""
+        outside = not isinstance(first.owner, Operation) or not op.is_ancestor(first.owner)
+        return outside and (first is second or self.terms.of(first) == self.terms.of(second))
+
+    def _problem(self, op: Operation, message: str, *notes: Note, help: str | None = None, kind: str) -> None:
+        self.problems.append(Diagnostic(message, place_of(op), notes, help, kind))
