@@ -1,0 +1,52 @@
+"""The independent check of finished `pto`: no race, no deadlock, no flag set twice or left over."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from pto_buf.check.checker import check
+from pto_buf.check.findings import Status
+from pto_buf.check.words import diagnostics
+from pto_buf.errors import Collector, DiagnosticError
+from pto_buf.source import place_of
+
+
+@dataclass(frozen=True)
+class CheckSyncPass(ModulePass):
+    """Checks every function of a module and changes none.
+
+    Raises DiagnosticError with everything that is wrong, and for what could not be proven unless `allow_unproven`.
+    """
+
+    name = "ptobuf-check-sync"
+
+    allow_unproven: bool = False
+    gm_raw: str = "refuse"
+    """`flag`: a flag is accepted as order between a store and a load of the same global bytes."""
+
+    def __post_init__(self) -> None:
+        if self.gm_raw not in ("refuse", "flag"):
+            raise ValueError(f"gm-raw is '{self.gm_raw}'; it is refuse or flag")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        found = Collector()
+        for function in op.body.block.ops:
+            if not isinstance(function, func.FuncOp) or not function.body.blocks:
+                continue
+            try:
+                verdict = check(function, global_raw=self.gm_raw == "flag")
+            except DiagnosticError as err:
+                found.add(err)
+                continue
+            found.diagnostics.extend(diagnostics(verdict))
+            if verdict.status is Status.INCOMPLETE and not self.allow_unproven:
+                found.error(
+                    place_of(function),
+                    f"the fences of kernel '{verdict.kernel}' could not be proven right: {verdict.reason}",
+                    help="allow-unproven lets it pass",
+                    kind="unproven",
+                )
+        found.raise_if_errors()

@@ -1,0 +1,293 @@
+"""From a function of the `pto` dialect to the checker's program."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from pto_buf.check.memory import Memory
+from pto_buf.check.numbers import term_of, width_of
+from pto_buf.check.program import (
+    Assign,
+    Barrier,
+    Branch,
+    Code,
+    End,
+    Enter,
+    Fresh,
+    Instruction,
+    Jump,
+    Kind,
+    Leave,
+    Loop,
+    Next,
+    Program,
+    Run,
+    SetFlag,
+    Site,
+    VarInfo,
+    WaitFlag,
+)
+from pto_buf.check.terms import Term, Var, add, const, less
+from pto_buf.dialect.pto import (
+    BarrierOp,
+    KernelKindAttr,
+    SetFlagDynOp,
+    SetFlagOp,
+    WaitFlagDynOp,
+    WaitFlagOp,
+)
+from pto_buf.dialect.tile_op import TileOp, target_of
+from pto_buf.dialect.types import tile_of
+from pto_buf.errors import DiagnosticError
+from pto_buf.hw import Core
+from pto_buf.source import place_of
+
+_FIXED = frozenset({"pto.get_block_idx", "pto.get_block_num"})
+"""Ops whose result is the same each time, and not negative."""
+
+_SCALAR_DIALECTS = ("arith.", "math.")
+
+
+def build(function: func.FuncOp) -> Program:
+    """The function as the checker sees it. Raises DiagnosticError for an op that the checker does not know."""
+    return _Builder(function).program()
+
+
+class _Builder:
+    """Walks the function once. `_terms` holds integers, and for a tile that control flow chooses, its address.
+
+    `_same` are the values that are computed from arguments alone: the same wherever they are computed.
+    """
+
+    def __init__(self, function: func.FuncOp):
+        self._function = function
+        self._target = target_of(function)
+        self._variables: list[VarInfo] = []
+        self._terms: dict[SSAValue, Term] = {}
+        self._block_values: dict[str, Var] = {}
+        self._same: set[SSAValue] = set()
+        self._code: list[Instruction] = []
+        self._sites = 0
+        self._loops = 0
+        self._memory = Memory(self._terms)
+
+    # --- the whole ---
+
+    def program(self) -> Program:
+        function = self._function
+        arguments: list[tuple[int, Var]] = []
+        block = function.body.block
+        self._same.update(block.args)
+        for number, argument in enumerate(block.args):
+            if width_of(argument.type) is not None:
+                var = self._variable(argument.name_hint or f"arg{number}", Kind.ARGUMENT, argument.type)
+                self._terms[argument] = var
+                arguments.append((number, var))
+            else:
+                self._memory.argument(argument, number)
+        self._walk(block)
+        return Program(
+            function.sym_name.data,
+            place_of(function),
+            isinstance(function.attributes.get("pto.entry"), UnitAttr),
+            tuple(arguments),
+            tuple(self._variables),
+            (Code(self._core(), tuple(self._code)),),
+        )
+
+    def _core(self) -> Core | None:
+        kind = self._function.attributes.get("pto.kernel_kind")
+        return kind.data if isinstance(kind, KernelKindAttr) else None
+
+    def _site(self, op: Operation) -> Site:
+        self._sites += 1
+        return Site(self._sites - 1, op.name.removeprefix("pto."), place_of(op))
+
+    def _variable(self, name: str, kind: Kind, type: Attribute, op: Operation | None = None) -> Var:
+        var = Var(len(self._variables), name)
+        self._variables.append(VarInfo(var, kind, width_of(type) == 1, None if op is None else place_of(op)))
+        return var
+
+    # --- ops ---
+
+    def _walk(self, block: Block) -> None:
+        for op in block.ops:
+            match op:
+                case TileOp():
+                    self._tile_op(op)
+                case SetFlagOp() | WaitFlagOp() | SetFlagDynOp() | WaitFlagDynOp():
+                    self._flag(op)
+                case BarrierOp():
+                    self._code.append(Barrier(self._site(op), op.pipe.data))
+                case scf.ForOp():
+                    self._for(op)
+                case scf.IfOp():
+                    self._if(op)
+                case scf.WhileOp():
+                    self._while(op)
+                case scf.YieldOp() | scf.ConditionOp():
+                    pass  # whoever owns the block reads it
+                case func.ReturnOp():
+                    self._code.append(End(self._site(op)))
+                case _ if not self._memory.define(op):
+                    self._other(op)
+                case _:
+                    pass
+
+    def _other(self, op: Operation) -> None:
+        if op.name in _FIXED:
+            if op.name not in self._block_values:
+                name = op.name.removeprefix("pto.get_")
+                self._block_values[op.name] = self._variable(name, Kind.ARGUMENT, op.results[0].type)
+            self._terms[op.results[0]] = self._block_values[op.name]
+            self._same.add(op.results[0])
+            return
+        if not op.name.startswith(_SCALAR_DIALECTS) or op.regions:
+            raise DiagnosticError.at(
+                place_of(op), f"'{op.name}' is not known to check-sync, so nothing can be proven", kind="unsupported-op"
+            )
+        if len(op.results) == 1 and (tile_of(op.results[0].type) is not None) and op.name == "arith.select":
+            self._memory.choose(op)
+            return
+        same = all(operand in self._same for operand in op.operands)
+        for result in op.results:
+            if same:
+                self._same.add(result)
+            if width_of(result.type) is not None:
+                value = term_of(op, [self._terms.get(operand) for operand in op.operands])
+                if value is None and same:
+                    value = self._variable(result.name_hint or op.name, Kind.FIXED, result.type, op)
+                self._terms[result] = self._unknown(op, result) if value is None else value
+
+    def _unknown(self, op: Operation, result: SSAValue) -> Var:
+        var = self._variable(result.name_hint or op.name, Kind.UNKNOWN, result.type, op)
+        self._code.append(Fresh(self._site(op), var))
+        return var
+
+    def _tile_op(self, op: TileOp) -> None:
+        form = op.form(self._target)
+        touches = [
+            self._memory.touch(op, operand, value) for operand, value in op.named_operands() if operand.in_memory
+        ]
+        self._code.append(Run(self._site(op), form.pipes, tuple(touches)))
+        for result in op.results:
+            if width_of(result.type) is not None:
+                self._terms[result] = self._unknown(op, result)
+
+    def _flag(self, op: SetFlagOp | WaitFlagOp | SetFlagDynOp | WaitFlagDynOp) -> None:
+        lane = const(op.event.data) if isinstance(op, SetFlagOp | WaitFlagOp) else self._terms[op.event]
+        make = SetFlag if isinstance(op, SetFlagOp | SetFlagDynOp) else WaitFlag
+        self._code.append(make(self._site(op), op.src.data, op.dst.data, lane))
+
+    # --- control flow ---
+
+    def _for(self, op: scf.ForOp) -> None:
+        block = op.body.block
+        lower, upper, step = (self._terms[value] for value in (op.lb, op.ub, op.step))
+        counter = self._variable(block.args[0].name_hint or "i", Kind.COUNTER, block.args[0].type, op)
+        self._terms[block.args[0]] = counter
+        carried = self._carry(op, op.iter_args, block.args[1:], op.results)
+        site = self._site(op)
+        loop = Loop(self._new_loop(), site, counter, lower, upper, step)
+        self._code.append(Assign(((counter, lower), *carried)))
+        self._code.append(Enter(loop))
+        head = self._open_branch(site, less(counter, upper), loop)
+        self._walk(block)
+        yielded = self._assigned(op.results, _terminator(block).operands)
+        self._code.append(Assign(((counter, add(counter, step)), *yielded)))
+        self._code += [Next(loop), Jump(head)]
+        self._close_branch(head)
+        self._code.append(Leave(loop))
+
+    def _while(self, op: scf.WhileOp) -> None:
+        before, after = op.before_region.block, op.after_region.block
+        entered = self._carry(op, op.arguments, before.args, ())
+        forwarded = self._carry(op, (), after.args, op.results)
+        assert not forwarded
+        site = self._site(op)
+        loop = Loop(self._new_loop(), site)
+        if entered:
+            self._code.append(Assign(tuple(entered)))
+        self._code.append(Enter(loop))
+        start = len(self._code)
+        self._walk(before)
+        condition = _terminator(before)
+        passed = self._assigned(after.args, condition.operands[1:])
+        if passed:
+            # The condition is decided by the values before they are passed on, which are never assigned here.
+            self._code.append(Assign(tuple(passed)))
+        head = self._open_branch(site, self._terms[condition.operands[0]], loop)
+        self._walk(after)
+        yielded = self._assigned(before.args, _terminator(after).operands)
+        if yielded:
+            self._code.append(Assign(tuple(yielded)))
+        self._code += [Next(loop), Jump(start)]
+        self._close_branch(head)
+        self._code.append(Leave(loop))
+
+    def _if(self, op: scf.IfOp) -> None:
+        self._carry(op, (), op.results, ())
+        head = self._open_branch(self._site(op), self._terms[op.cond], None)
+        self._arm(op.true_region, op.results)
+        if not op.false_region.blocks and not op.results:
+            self._close_branch(head)
+            return
+        over = len(self._code)
+        self._code.append(Jump(-1))
+        self._close_branch(head)
+        self._arm(op.false_region, op.results)
+        self._code[over] = Jump(len(self._code))
+
+    def _arm(self, region: Region, results: Sequence[SSAValue]) -> None:
+        if not region.blocks:
+            return
+        self._walk(region.block)
+        yielded = self._assigned(results, _terminator(region.block).operands)
+        if yielded:
+            self._code.append(Assign(tuple(yielded)))
+
+    def _new_loop(self) -> int:
+        self._loops += 1
+        return self._loops - 1
+
+    def _open_branch(self, site: Site, condition: Term, loop: Loop | None) -> int:
+        self._code.append(Branch(site, condition, -1, loop))
+        return len(self._code) - 1
+
+    def _close_branch(self, head: int) -> None:
+        branch = self._code[head]
+        assert isinstance(branch, Branch)
+        self._code[head] = replace(branch, otherwise=len(self._code))
+
+    def _carry(
+        self, op: Operation, inits: Iterable[SSAValue], names: Sequence[SSAValue], results: Sequence[SSAValue]
+    ) -> list[tuple[Var, Term]]:
+        """Makes a variable for each integer (or chosen tile) in `names`, which `results` share; says how it starts."""
+        for number, value in enumerate(names):
+            if width_of(value.type) is not None or tile_of(value.type) is not None:
+                hint = value.name_hint or f"value{number}"
+                self._terms[value] = self._variable(hint, Kind.CARRIED, value.type, op)
+                if number < len(results):
+                    self._terms[results[number]] = self._terms[value]
+        return self._assigned(names, tuple(inits)) if inits else []
+
+    def _assigned(self, names: Sequence[SSAValue], values: Sequence[SSAValue]) -> list[tuple[Var, Term]]:
+        pairs: list[tuple[Var, Term]] = []
+        for name, value in zip(names, values, strict=True):
+            var = self._terms.get(name)
+            if var is None:
+                continue
+            assert isinstance(var, Var)
+            term = self._memory.address(value) if tile_of(value.type) is not None else self._terms[value]
+            if term != var:
+                pairs.append((var, term))
+        return pairs
+
+
+def _terminator(block: Block) -> Operation:
+    last = block.last_op
+    assert last is not None
+    return last

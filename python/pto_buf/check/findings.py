@@ -1,0 +1,77 @@
+"""What the checker finds, as data, and the verdict. Pure."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from pto_buf.check.program import Site
+from pto_buf.check.steps import Trips
+from pto_buf.hw import Pipe, Space
+
+RunValues: TypeAlias = tuple[tuple[str, int], ...]
+"""Names and values."""
+
+
+class Fault(StrEnum):
+    RACE = "race"
+    SAME_PIPE = "same-pipe-hazard"
+    GLOBAL_READ = "global-read-after-write"
+    DEADLOCK = "deadlock"
+    OVERFLOW = "overflow"
+    LEFTOVER = "leftover"
+    LANE = "lane"
+    NO_FINAL_BARRIER = "no-final-barrier"
+
+
+class Hazard(StrEnum):
+    RAW = "RAW"
+    WAR = "WAR"
+    WAW = "WAW"
+
+
+@dataclass(frozen=True)
+class Point:
+    """A step of a run: an op on a pipe, in certain trips of the loops around it."""
+
+    site: Site
+    pipe: Pipe
+    trips: Trips = ()
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong. `second` is where it shows, `first` the other op it has to do with."""
+
+    fault: Fault
+    second: Point
+    first: Point | None = None
+    hazard: Hazard | None = None
+    memory: Space | str | None = None
+    """The space, or the name of the argument of a global array."""
+    bytes: tuple[int, int] | None = None
+    """One range of bytes (elements of a global array: None) that both touch."""
+    flag: tuple[Pipe, Pipe, int] | None = None
+    run: "RunValues" = ()
+    """The arguments and data-dependent values of a run that shows it."""
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Findings that differ only in the trips that show them have one key."""
+        first = None if self.first is None else (self.first.site.key, self.first.pipe)
+        return self.fault, self.second.site.key, self.second.pipe, first, self.hazard, self.memory, self.flag
+
+
+class Status(StrEnum):
+    PROVEN = "proven"
+    WRONG = "wrong"
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    status: Status
+    kernel: str
+    findings: tuple[Finding, ...] = ()
+    reason: str = ""
+    """Why the verdict is incomplete."""
+    assumptions: tuple[str, ...] = ()

@@ -1,0 +1,202 @@
+"""A kernel as the checker sees it: straight code with jumps, every number a term. Pure.
+
+One `Code` for each kind of core that runs the kernel. Instructions are in the order of the text; a core's scalar unit
+walks them and hands each one to its pipe.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from pto_buf.check.terms import Term, Var
+from pto_buf.errors import Place
+from pto_buf.hw import Core, Pipe, Space
+
+
+class Kind(StrEnum):
+    """What is known of a variable."""
+
+    ARGUMENT = "argument"
+    """Fixed for the whole run and taken to be >= 0 (arguments, block index, dynamic extents)."""
+    FIXED = "fixed"
+    """Fixed for the whole run, and nothing else is known (a comparison of two float arguments)."""
+    COUNTER = "counter"
+    CARRIED = "carried"
+    """Assigned at the end of each trip, or at the end of each arm of a branch."""
+    UNKNOWN = "unknown"
+    """Data dependent: whatever a `Fresh` makes it."""
+
+
+@dataclass(frozen=True)
+class VarInfo:
+    """`boolean` variables are 0 or 1. `place` is where the value is made, or None for an argument."""
+
+    var: Var
+    kind: Kind
+    boolean: bool = False
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Site:
+    """One op of the text; `key` numbers them in order of the text."""
+
+    key: int
+    name: str
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """On-chip bytes: [address + start, address + end) for each of `runs`."""
+
+    space: Space
+    address: Term
+    runs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A window of the global array behind an argument. Extents and strides are elements of `size` bytes."""
+
+    argument: int
+    name: str
+    base: Term
+    shape: tuple[Term, ...]
+    strides: tuple[Term, ...]
+    offsets: tuple[Term, ...]
+    extents: tuple[Term, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One operand in memory. Whether it is read, written, or both."""
+
+    where: Local | Window
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A tile op. With several pipes it counts on each, since sources disagree on which runs it."""
+
+    site: Site
+    pipes: tuple[Pipe, ...]
+    touches: tuple[Touch, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SetFlag:
+    site: Site
+    src: Pipe
+    dst: Pipe
+    lane: Term
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFlag:
+    site: Site
+    src: Pipe
+    dst: Pipe
+    lane: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    site: Site
+    pipe: Pipe
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """All at once."""
+
+    pairs: tuple[tuple[Var, Term], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """The variable takes a value that nothing is known about."""
+
+    site: Site
+    var: Var
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Goes on behind itself if the condition holds, else at `otherwise`."""
+
+    site: Site
+    condition: Term
+    otherwise: int
+    loop: "Loop | None" = None
+    """The loop whose next trip this decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    target: int
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`counter` runs from `lower` in steps of `step` (positive) while below `upper`; all None for a while loop."""
+
+    key: int
+    site: Site
+    counter: Var | None = None
+    lower: Term | None = None
+    upper: Term | None = None
+    step: Term | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enter:
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """A trip ends, another one may begin."""
+
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The function returns. Every path gets here; it is the last instruction."""
+
+    site: Site
+
+
+Instruction: TypeAlias = (
+    Run | SetFlag | WaitFlag | Barrier | Assign | Fresh | Branch | Jump | Enter | Next | Leave | End
+)
+
+
+@dataclass(frozen=True)
+class Code:
+    """What one kind of core does."""
+
+    core: Core | None
+    instructions: tuple[Instruction, ...]
+
+
+@dataclass(frozen=True)
+class Program:
+    """`arguments` are the integer arguments of the function by position; `entry` says that it is a kernel."""
+
+    name: str
+    place: Place | None
+    entry: bool
+    arguments: tuple[tuple[int, Var], ...]
+    variables: tuple[VarInfo, ...]
+    """By key."""
+    codes: tuple[Code, ...]

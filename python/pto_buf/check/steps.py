@@ -1,0 +1,88 @@
+"""One run of a kernel, step by step in the order in which a core's scalar unit issues. Pure."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pto_buf.check.program import Loop, Site
+from pto_buf.hw import Pipe, Space
+
+Trips: TypeAlias = tuple[tuple[Loop, int], ...]
+"""The loops around a step, outermost first, each with the number of its trip, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """On-chip bytes: [start, end) for each run."""
+
+    space: Space
+    runs: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Elements `base + sum (offset_d + k_d) * stride_d`, 0 <= k_d < extent_d, of the array behind an argument."""
+
+    argument: int
+    name: str
+    base: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offsets: tuple[int, ...]
+    extents: tuple[int, ...]
+    size: int
+    """Bytes of an element."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    where: Bytes | Box
+    reads: bool
+    writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Did:
+    """A tile op on its pipes."""
+
+    site: Site
+    pipes: tuple[Pipe, ...]
+    accesses: tuple[Access, ...]
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    site: Site
+    src: Pipe
+    dst: Pipe
+    lane: int
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    site: Site
+    src: Pipe
+    dst: Pipe
+    lane: int
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """A barrier on one pipe, or on all."""
+
+    site: Site
+    pipe: Pipe
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The function returns."""
+
+    site: Site
+    trips: Trips
+
+
+Step: TypeAlias = Did | Set | Wait | Fence | Done

@@ -1,0 +1,193 @@
+"""Findings in words, as people on this hardware say them. Pure."""
+
+from collections.abc import Callable, Mapping
+
+from pto_buf.check.findings import Fault, Finding, Hazard, Point, RunValues, Verdict
+from pto_buf.check.steps import Trips
+from pto_buf.errors import Diagnostic, Note, Place
+from pto_buf.hw import EVENT_IDS, Space
+
+_VERBS: Mapping[Hazard, tuple[str, str]] = {
+    Hazard.RAW: ("writes", "reads"),
+    Hazard.WAR: ("reads", "writes"),
+    Hazard.WAW: ("writes", "writes"),
+}
+"""What the earlier and the later op do."""
+
+
+def diagnostics(verdict: Verdict) -> tuple[Diagnostic, ...]:
+    """The findings of a verdict, each with the run that shows it."""
+    return tuple(_WORDS[finding.fault](finding, run_words(finding.run)) for finding in verdict.findings)
+
+
+def run_words(run: RunValues) -> str:
+    """`with n = 3`, or nothing for a kernel that always runs alike."""
+    values = [f"{name} = {value}" for name, value in run]
+    return f"with {', '.join(values)}" if values else ""
+
+
+def trip_words(trips: Trips) -> str:
+    """`trip 2 of the loop at line 14, trip 0 of the loop at line 10`, innermost first; trips count from 0."""
+    return ", ".join(f"trip {number} of the loop at {_line(loop.site.place)}" for loop, number in reversed(trips))
+
+
+def _line(place: Place | None) -> str:
+    return "an unknown place" if place is None else f"line {place.line}"
+
+
+def _at(point: Point) -> str:
+    trips = trip_words(point.trips)
+    return f"{point.site.name} on {point.pipe}" + (f" ({trips})" if trips else "")
+
+
+def _both(first: Point, second: Point) -> tuple[Note, ...]:
+    """Where the two are, the later one only if there is more to say than its place."""
+    notes = (Note(first.site.place, f"first {_at(first)}"),)
+    return (*notes, Note(second.site.place, f"then {_at(second)}")) if second.trips else notes
+
+
+def _buffer(memory: Space | str | None) -> str:
+    return memory.buffer if isinstance(memory, Space) else f"global array %{memory}"
+
+
+def _bytes(finding: Finding) -> str:
+    return "" if finding.bytes is None else f" bytes [{finding.bytes[0]}, {finding.bytes[1]})"
+
+
+def _tail(run: str) -> str:
+    return f", {run}" if run else ""
+
+
+def flag_words(finding: Finding) -> str:
+    """`<PIPE_M>, <PIPE_FIX>, 3`."""
+    assert finding.flag is not None
+    src, dst, lane = finding.flag
+    return f"<{src.pto}>, <{dst.pto}>, {lane}"
+
+
+def _race(finding: Finding, run: str) -> Diagnostic:
+    first, second, hazard = finding.first, finding.second, finding.hazard
+    assert first is not None and hazard is not None
+    earlier, later = _VERBS[hazard]
+    same = finding.fault is Fault.SAME_PIPE
+    lever = (
+        f"a barrier <{second.pipe.pto}> between them orders them"
+        if same
+        else f"set a flag <{first.pipe.pto}>, <{second.pipe.pto}> behind the {first.site.name} and wait for it before "
+        f"the {second.site.name}"
+    )
+    message = (
+        f"potential {hazard} hazard on {_buffer(finding.memory)}: {first.pipe} {earlier}{_bytes(finding)} "
+        f"({first.site.name}), {second.pipe} {later} them ({second.site.name}), and no "
+        f"{'barrier' if same else 'chain of flags'} orders the two{_tail(run)}"
+    )
+    return Diagnostic(
+        message,
+        second.site.place,
+        _both(first, second),
+        lever,
+        finding.fault.value,
+    )
+
+
+def _global_read(finding: Finding, run: str) -> Diagnostic:
+    first, second = finding.first, finding.second
+    assert first is not None
+    return Diagnostic(
+        f"potential RAW hazard on {_buffer(finding.memory)}: {second.pipe} reads ({second.site.name}) what "
+        f"{first.pipe} wrote ({first.site.name}); flags order the pipes, not global memory{_tail(run)}",
+        second.site.place,
+        _both(first, second),
+        "keep the data on chip, or accept a flag as order with --gm-raw=flag",
+        finding.fault.value,
+    )
+
+
+def _deadlock(finding: Finding, run: str) -> Diagnostic:
+    second, first = finding.second, finding.first
+    notes = [Note(second.site.place, f"hangs: {_at(second)}")]
+    if first is None:
+        why = "no set of this flag comes before it"
+    else:
+        why = "every set before it is used up"
+        notes.append(Note(first.site.place, f"the last set went to {_at(first)}"))
+    return Diagnostic(
+        f"deadlock: {second.pipe} waits for flag [{flag_words(finding)}] and {why}{_tail(run)}",
+        second.site.place,
+        tuple(notes),
+        "set the flag before this wait on every path, also where a loop runs no trip",
+        finding.fault.value,
+    )
+
+
+def _overflow(finding: Finding, run: str) -> Diagnostic:
+    second, first = finding.second, finding.first
+    assert first is not None
+    waited = first.pipe is not second.pipe
+    message = (
+        f"overflow: flag [{flag_words(finding)}] may be set again before its wait on {first.pipe} has cleared it"
+        if waited
+        else f"overflow: flag [{flag_words(finding)}] is set again while it is still set"
+    )
+    note = f"the wait: {_at(first)}" if waited else f"the set before: {_at(first)}"
+    lever = (
+        f"let {second.pipe} wait for a flag that {first.pipe} sets behind its wait, or use another id"
+        if waited
+        else "wait for the flag between the two sets"
+    )
+    return Diagnostic(
+        message + _tail(run),
+        second.site.place,
+        (Note(first.site.place, note), Note(second.site.place, f"the second set: {_at(second)}")),
+        lever,
+        finding.fault.value,
+    )
+
+
+def _leftover(finding: Finding, run: str) -> Diagnostic:
+    end = finding.first
+    assert end is not None
+    return Diagnostic(
+        f"leftover: flag [{flag_words(finding)}] is still set when the kernel ends{_tail(run)}",
+        finding.second.site.place,
+        (
+            Note(finding.second.site.place, f"set by {_at(finding.second)}"),
+            Note(end.site.place, "the end; the next kernel on this core would find the flag set"),
+        ),
+        "wait for the flag before the end on every path that sets it",
+        finding.fault.value,
+    )
+
+
+def _lane(finding: Finding, run: str) -> Diagnostic:
+    assert finding.flag is not None
+    return Diagnostic(
+        f"the event id of flag <{finding.flag[0].pto}>, <{finding.flag[1].pto}> is {finding.flag[2]}; there are "
+        f"0 to {EVENT_IDS - 1}{_tail(run)}",
+        finding.second.site.place,
+        (Note(finding.second.site.place, f"in {_at(finding.second)}"),),
+        f"take the id modulo a number of at most {EVENT_IDS}",
+        finding.fault.value,
+    )
+
+
+def _no_final_barrier(finding: Finding, run: str) -> Diagnostic:
+    return Diagnostic(
+        f"the kernel ends without a barrier on PIPE_ALL, and nothing adds one{_tail(run)}",
+        finding.second.site.place,
+        (),
+        "end with pto.barrier #pto.pipe<PIPE_ALL>",
+        finding.fault.value,
+    )
+
+
+_WORDS: Mapping[Fault, Callable[[Finding, str], Diagnostic]] = {
+    Fault.RACE: _race,
+    Fault.SAME_PIPE: _race,
+    Fault.GLOBAL_READ: _global_read,
+    Fault.DEADLOCK: _deadlock,
+    Fault.OVERFLOW: _overflow,
+    Fault.LEFTOVER: _leftover,
+    Fault.LANE: _lane,
+    Fault.NO_FINAL_BARRIER: _no_final_barrier,
+}
