@@ -28,8 +28,8 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from pto_buf.dialect.table import ROWS
-from pto_buf.dialect.table.row import Kind, Operand
+from pto_buf.dialect.table import ROWS, rows_by_mnemonic
+from pto_buf.dialect.table.row import Kind, Operand, OpRow
 from pto_buf.dialect.tile_op import TileOp, constant_of, define
 from pto_buf.dialect.types import (
     EventSpec,
@@ -141,9 +141,9 @@ class SlotSelectOp(IRDLOperation):
 class SlotOp(TileOp):
     """An op of the table over slots. The accumulator of an accumulating op is its output, spelt once."""
 
-    @property
-    def spelt_ins(self) -> tuple[Operand, ...]:
-        return self.ROW.into_ins
+    @classmethod
+    def spelt_ins(cls, row: OpRow) -> tuple[Operand, ...]:
+        return row.into_ins
 
 
 class IntoOp(SlotOp):
@@ -201,13 +201,23 @@ class StoreOp(SlotOp):
         self.print_groups(printer)
 
 
-INTO_OPS: Mapping[str, type[TileOp]] = {
-    row.mnemonic: define(IntoOp, f"ptobuf.{row.dsl}_into", row) for row in ROWS if row.out.kind is Kind.TILE
+INTO_BY_DSL: Mapping[str, type[TileOp]] = {
+    row.dsl: define(IntoOp, f"ptobuf.{row.into_name}", (row,)) for row in ROWS if row.out.kind is Kind.TILE
 }
-"""By the mnemonic in `pto`."""
+"""By the row's name in pypto."""
+
+STORE_BY_DSL: Mapping[str, type[TileOp]] = {
+    row.dsl: define(StoreOp, f"ptobuf.{row.dsl}", (row,)) for row in ROWS if row.out.kind is Kind.VIEW
+}
+"""By the row's name in pypto."""
+
+INTO_OPS: Mapping[str, type[TileOp]] = {
+    mnemonic: INTO_BY_DSL[row.dsl] for mnemonic, row in rows_by_mnemonic().items() if row.dsl in INTO_BY_DSL
+}
+"""By the mnemonic in `pto`; where several rows share one, the first."""
 
 STORE_OPS: Mapping[str, type[TileOp]] = {
-    row.mnemonic: define(StoreOp, f"ptobuf.{row.dsl}", row) for row in ROWS if row.out.kind is Kind.VIEW
+    mnemonic: STORE_BY_DSL[row.dsl] for mnemonic, row in rows_by_mnemonic().items() if row.dsl in STORE_BY_DSL
 }
 """By the mnemonic in `pto`."""
 
@@ -296,8 +306,8 @@ PTOBUF = Dialect(
     [
         AllocSlotsOp,
         SlotSelectOp,
-        *INTO_OPS.values(),
-        *STORE_OPS.values(),
+        *INTO_BY_DSL.values(),
+        *STORE_BY_DSL.values(),
         ReleaseOp,
         EventOp,
         SetOp,

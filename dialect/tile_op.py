@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
+from pto_buf.dialect.attributes import is_a, spelling, word_of
 from pto_buf.dialect.table.row import (
     Form,
     Operand,
@@ -25,11 +26,10 @@ from pto_buf.dialect.table.row import (
     TableError,
     Use,
     Value,
-    ViewSpec,
+    match,
 )
 from pto_buf.dialect.types import PartitionViewType, tile_of
 from pto_buf.hw import A2A3, Target, target_of_arch
-from pto_buf.tile import TileSpec
 
 ARCH_ATTRIBUTE = "pto.target_arch"
 
@@ -66,7 +66,8 @@ def spec_of(type: Attribute) -> Value:
 class TileOp(IRDLOperation):
     """An op with a row: `ins(...) outs(...)`. Subclasses are made from the table."""
 
-    ROW: ClassVar[OpRow]
+    ROWS: ClassVar[tuple[OpRow, ...]]
+    """The rows that share this op's name; which one it is depends on what its operands are."""
 
     ins = var_operand_def()
     outs = var_operand_def()
@@ -76,62 +77,80 @@ class TileOp(IRDLOperation):
 
     @property
     def row(self) -> OpRow:
-        return self.ROW
+        """The row that this op's operands match; the first of its name where none does (the verifier says so)."""
+        if len(self.ROWS) == 1:
+            return self.ROWS[0]
+        ins = [spec_of(value.type) for value in self.ins]
+        outs = [spec_of(value.type) for value in self.outs]
+        return next((row for row in self.ROWS if self._is(row, ins, outs)), self.ROWS[0])
 
-    @property
-    def spelt_ins(self) -> tuple[Operand, ...]:
+    def _is(self, row: OpRow, ins: Sequence[Value], outs: Sequence[Value]) -> bool:
+        found = match(self.spelt_ins(row), ins), match(row.outs, outs)
+        return all(
+            operands is not None and all(op.kind.takes(value) for op, value in zip(operands, values, strict=True))
+            for operands, values in zip(found, (ins, outs), strict=True)
+        ) and all(attr.name in self.attributes for attr in row.attrs if attr.required)
+
+    @classmethod
+    def spelt_ins(cls, row: OpRow) -> tuple[Operand, ...]:
         """The inputs as this dialect spells them."""
-        return self.ROW.ins
+        return row.ins
 
     def named_operands(self) -> Iterator[tuple[Operand, SSAValue]]:
         """Each operand with what the row says of it, in the order of the text; absent optionals left out."""
-        yield from zip(self.spelt_ins, self.ins, strict=False)
-        for value in self.outs:
-            yield self.ROW.out, value
+        row = self.row
+        yield from self._matched(self.spelt_ins(row), self.ins)
+        yield from self._matched(row.outs, self.outs)
+
+    @staticmethod
+    def _matched(operands: Sequence[Operand], values: Sequence[SSAValue]) -> Iterator[tuple[Operand, SSAValue]]:
+        if len(operands) != len(values):
+            operands = match(operands, [spec_of(value.type) for value in values]) or ()
+        yield from zip(operands, values, strict=False)
 
     def use(self, target: Target) -> Use:
+        """What the op table sees of this op on `target`."""
+        row = self.row
         operands: dict[str, Value] = {}
         constants: dict[str, int] = {}
         for operand, value in self.named_operands():
             operands[operand.name] = spec_of(value.type)
             if (constant := constant_of(value)) is not None:
                 constants[operand.name] = constant
-        if self.ROW.accumulates is not None:
-            operands[self.ROW.accumulates] = operands[self.ROW.out.name]
-        return Use(self.ROW, operands, {name: str(attr) for name, attr in self.attributes.items()}, target, constants)
+        if row.accumulates is not None and row.out.name in operands:
+            operands.setdefault(row.accumulates, operands[row.out.name])
+        attrs = {name: word_of(attr) for name, attr in self.attributes.items()}
+        return Use(row, operands, attrs, target, constants)
 
     def form(self, target: Target) -> Form:
         """The row's form that covers this op. Raises TableError."""
-        return self.ROW.form(self.use(target))
+        return self.row.form(self.use(target))
 
     def verify_(self) -> None:
-        wanted = self.spelt_ins
-        least = sum(not operand.optional for operand in wanted)
-        if not least <= len(self.ins) <= len(wanted):
-            names = ", ".join(operand.name for operand in wanted)
-            raise VerifyException(f"takes {len(wanted)} inputs ({names}), found {len(self.ins)}")
-        if len(self.outs) != 1:
-            raise VerifyException(f"has one output, found {len(self.outs)}")
+        row = self.row
+        _verify_count("input", self.spelt_ins(row), self.ins)
+        _verify_count("output", row.outs, self.outs)
         for operand, value in self.named_operands():
-            self._verify_kind(operand, value)
-        for name in self.attributes:
-            if name not in self.ROW.attrs and "." not in name:
-                known = ", ".join(self.ROW.attrs) or "none"
-                raise VerifyException(f"has no attribute '{name}'; there is: {known}")
+            _verify_kind(operand, value)
+        self._verify_attributes(row)
         try:
             self.form(target_of(self))
         except TableError as error:
             raise VerifyException(error.message) from None
 
-    def _verify_kind(self, operand: Operand, value: SSAValue) -> None:
-        spec = spec_of(value.type)
-        kind = "tile" if isinstance(spec, TileSpec) else "view" if isinstance(spec, ViewSpec) else "scalar"
-        wanted = operand.kind.value if operand.in_memory else "scalar"
-        exact = operand.kind.value in ("index", "i64")
-        if kind != wanted or (exact and spec != operand.kind.value):
-            raise VerifyException(
-                f"{operand.name} must be {'' if exact else 'a '}{operand.kind.value}, is {value.type}"
-            )
+    def _verify_attributes(self, row: OpRow) -> None:
+        known = {attr.name: attr for attr in row.attrs}
+        for name, attr in self.attributes.items():
+            if name not in known:
+                if "." in name:
+                    continue
+                raise VerifyException(f"has no attribute '{name}'; there is: {', '.join(known) or 'none'}")
+            wanted = known[name]
+            if not is_a(attr, wanted.type):
+                raise VerifyException(f"{name} must be {spelling(wanted.type)}, is {attr}")
+        for attr in row.attrs:
+            if attr.required and attr.name not in self.attributes:
+                raise VerifyException(f"needs the attribute {attr.name}, {spelling(attr.type)}")
 
     # --- text ---
 
@@ -146,43 +165,89 @@ class TileOp(IRDLOperation):
 
     @classmethod
     def _parse_group(cls, parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]:
+        """`(%a, %b {..} : A, B, %c : C word %d : D)`: values with their types, in one go or in several."""
+        keywords = tuple(dict.fromkeys(op.keyword for row in cls.ROWS for op in row.ins if op.keyword is not None))
         parser.parse_punctuation("(")
-        pos = parser.pos
-        names: list[UnresolvedOperand] = parser.parse_comma_separated_list(
-            parser.Delimiter.NONE, parser.parse_unresolved_operand
-        )
-        inner = parser.parse_optional_attr_dict() if cls.ROW.inner_attrs else {}
-        parser.parse_punctuation(":")
-        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        values: list[SSAValue] = []
+        attributes: dict[str, Attribute] = {}
+        first: UnresolvedOperand | None = parser.parse_unresolved_operand()
+        while first is not None:
+            pos = parser.pos
+            names = [first]
+            while parser.parse_optional_punctuation(","):
+                names.append(parser.parse_unresolved_operand())
+            attributes |= parser.parse_optional_attr_dict()
+            parser.parse_punctuation(":")
+            types = [parser.parse_type()]
+            first = None
+            while first is None and parser.parse_optional_punctuation(","):
+                first = parser.parse_optional_unresolved_operand()
+                if first is None:
+                    types.append(parser.parse_type())
+            values += parser.resolve_operands(names, types, pos)
+            if first is None and any(parser.parse_optional_keyword(word) for word in keywords):
+                first = parser.parse_unresolved_operand()
         parser.parse_punctuation(")")
-        return list(parser.resolve_operands(names, types, pos)), inner
+        return values, attributes
 
     def print_groups(self, printer: Printer) -> None:
-        inner = self.ROW.inner_attrs
+        """`ins(...) outs(...) {...}`."""
+        inner = self.row.inner_attrs
         printer.print_string(" ins")
-        self._print_group(printer, self.ins, inner)
+        self._print_group(printer, self.spelt_ins(self.row), self.ins, inner)
         printer.print_string(" outs")
-        self._print_group(printer, self.outs, False)
+        self._print_group(printer, self.row.outs, self.outs, False)
         if not inner:
-            printer.print_op_attributes(self.attributes)
+            printer.print_op_attributes(self._ordered_attributes())
 
-    def _print_group(self, printer: Printer, values: Sequence[SSAValue], with_attrs: bool) -> None:
+    def _ordered_attributes(self) -> dict[str, Attribute]:
+        """The attributes in the order of the row, others behind them."""
+        known = [attr.name for attr in self.row.attrs if attr.name in self.attributes]
+        return {name: self.attributes[name] for name in (*known, *(n for n in self.attributes if n not in known))}
+
+    def _print_group(
+        self, printer: Printer, operands: Sequence[Operand], values: Sequence[SSAValue], with_attrs: bool
+    ) -> None:
+        pairs = list(self._matched(operands, values))
+        together = [value for operand, value in pairs if not operand.apart and operand.keyword is None]
         printer.print_string("(")
-        printer.print_list(values, printer.print_ssa_value)
+        printer.print_list(together, printer.print_ssa_value)
         if with_attrs:
-            printer.print_op_attributes(self.attributes)
+            printer.print_op_attributes(self._ordered_attributes())
         printer.print_string(" : ")
-        printer.print_list(values, lambda value: printer.print_attribute(value.type))
+        printer.print_list(together, lambda value: printer.print_attribute(value.type))
+        for operand, value in pairs:
+            if operand.apart or operand.keyword is not None:
+                printer.print_string(", " if operand.keyword is None else f" {operand.keyword} ")
+                printer.print_ssa_value(value)
+                printer.print_string(" : ")
+                printer.print_attribute(value.type)
         printer.print_string(")")
 
 
-def define(base: type[TileOp], name: str, row: OpRow) -> type[TileOp]:
-    """The op class of `row` under the name `name`."""
+def _verify_count(what: str, wanted: Sequence[Operand], found: Sequence[SSAValue]) -> None:
+    least = sum(not operand.optional for operand in wanted)
+    if not least <= len(found) <= len(wanted):
+        names = ", ".join(f"{operand.name}{'?' if operand.optional else ''}" for operand in wanted)
+        raise VerifyException(f"takes {len(wanted)} {what}{'s'[: len(wanted) != 1]} ({names}), found {len(found)}")
+    if match(wanted, [spec_of(value.type) for value in found]) is None:
+        names = ", ".join(f"{operand.name}: {operand.kind}" for operand in wanted)
+        raise VerifyException(f"takes {names}, found {', '.join(str(value.type) for value in found)}")
+
+
+def _verify_kind(operand: Operand, value: SSAValue) -> None:
+    if not operand.kind.takes(spec_of(value.type)):
+        exact = operand.kind.value in ("index", "i64")
+        raise VerifyException(f"{operand.name} must be {'' if exact else 'a '}{operand.kind.value}, is {value.type}")
+
+
+def define(base: type[TileOp], name: str, rows: tuple[OpRow, ...]) -> type[TileOp]:
+    """The op class of `rows` under the name `name`."""
     class_name = "".join(part.capitalize() for part in name.replace(".", "_").split("_")) + "Op"
     fields = {
         "name": name,
-        "ROW": row,
-        "__annotations__": {"ROW": ClassVar[OpRow]},
+        "ROWS": rows,
+        "__annotations__": {"ROWS": ClassVar[tuple[OpRow, ...]]},
         "__module__": base.__module__,
         "__doc__": f"`{name}`, made from its row.",
     }

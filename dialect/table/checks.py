@@ -1,15 +1,17 @@
-"""Rules over shapes and layouts that rows share. Each raises TableError naming the rule and the value found."""
+"""Rules that rows share, and the words they report with. Each raises TableError naming the rule and the value found."""
 
 from collections.abc import Sequence
 
-from pto_buf.dialect.table.row import TableError, Use, ViewSpec
+from pto_buf.dialect.table.row import Check, TableError, Use
 from pto_buf.hw import Space
-from pto_buf.tile import BLayout, SLayout, TileSpec
+from pto_buf.tile import DTYPE_BITS, BLayout, SLayout, TileSpec
 
-_KIND = "shape-or-dtype"
+SHAPE = "shape-or-dtype"
+LAYOUT = "layout"
 
 
 def fmt(shape: Sequence[int | None]) -> str:
+    """`16x?`."""
     return "x".join("?" if extent is None else str(extent) for extent in shape)
 
 
@@ -18,78 +20,110 @@ def agree(left: Sequence[int | None], right: Sequence[int | None]) -> bool:
     return len(left) == len(right) and all(a is None or b is None or a == b for a, b in zip(left, right, strict=True))
 
 
-def require(holds: bool, use: Use, message: str, operand: str | None = None) -> None:
+def require(holds: bool, use: Use, message: str, operand: str | None = None, kind: str = SHAPE) -> None:
+    """Raises TableError with the op's name before the message, unless the rule holds."""
     if not holds:
-        raise TableError(f"'{use.row.mnemonic}': {message}", _KIND, operand)
+        raise TableError(f"'{use.row.mnemonic}': {message}", kind, operand)
 
 
-def _view(use: Use, name: str) -> ViewSpec:
-    value = use.operands[name]
-    assert isinstance(value, ViewSpec), name
-    return value
+def every(*checks: Check) -> Check:
+    """All the rules, in this order."""
+
+    def check(use: Use) -> None:
+        for one in checks:
+            one(use)
+
+    return check
 
 
-def check_load(use: Use) -> None:
-    src, dst = _view(use, "src"), use.tile("dst")
-    require(
-        agree(_minor_two(src.shape), dst.valid),
-        use,
-        f"loads {fmt(src.shape)} into a tile of valid extent {fmt(dst.valid)}; they must be equal",
-        "dst",
-    )
+def present(use: Use, names: Sequence[str]) -> list[str]:
+    """Those of `names` that the use has as tiles."""
+    return [name for name in names if isinstance(use.operands.get(name), TileSpec)]
 
 
-def check_store(use: Use) -> None:
-    src, dst = use.tile("src"), _view(use, "dst")
-    require(
-        agree(src.valid, _minor_two(dst.shape)),
-        use,
-        f"stores a tile of valid extent {fmt(src.valid)} to {fmt(dst.shape)}; they must be equal",
-        "src",
-    )
-    if src.space is Space.ACC and use.target.name == "a2a3":
-        require(1 <= src.cols <= 4095, use, f"an accumulator of {src.cols} columns; 1 to 4095 can be stored", "src")
+def same_valid(*names: str) -> Check:
+    """The named tiles have one valid extent."""
 
-
-def _minor_two(shape: Sequence[int | None]) -> tuple[int | None, int | None]:
-    """The two extents that a tile sees of a view: leading dims fold into the rows."""
-    rows: int | None = 1
-    for extent in shape[:-1]:
-        rows = None if rows is None or extent is None else rows * extent
-    return rows, shape[-1] if shape else 1
-
-
-def check_move(use: Use) -> None:
-    src, dst = use.tile("src"), use.tile("dst")
-    if use.target.name == "a2a3" or src.space is Space.MAT:
-        require(
-            src.shape == dst.shape and agree(src.valid, dst.valid),
-            use,
-            f"moves {fmt(src.shape)} (valid {fmt(src.valid)}) into {fmt(dst.shape)} (valid {fmt(dst.valid)}); "
-            "they must be equal (a window needs textract)",
-            "dst",
-        )
-    check_matrix_layout(use, "dst")
-
-
-def check_extract(use: Use) -> None:
-    src, dst = use.tile("src"), use.tile("dst")
-    for name, size, extent in (("row", dst.rows, src.rows), ("col", dst.cols, src.cols)):
-        start = use.constants.get(name)
-        if start is None:
-            require(size <= extent, use, f"a window of {size} {name}s does not fit a source of {extent}", "src")
-        else:
+    def check(use: Use) -> None:
+        first, *rest = present(use, names)
+        wanted = use.tile(first).valid
+        for name in rest:
+            found = use.tile(name).valid
             require(
-                start >= 0 and start + size <= extent,
+                agree(wanted, found),
                 use,
-                f"window {name}s [{start}, {start + size}) leave the source's {extent}",
-                "src",
+                f"{first} has valid extent {fmt(wanted)}, {name} {fmt(found)}; they must be equal",
+                name,
             )
-    check_matrix_layout(use, "dst")
+
+    return check
+
+
+def same_shape(*names: str) -> Check:
+    """The named tiles have one physical shape."""
+
+    def check(use: Use) -> None:
+        first, *rest = present(use, names)
+        wanted = use.tile(first).shape
+        for name in rest:
+            found = use.tile(name).shape
+            require(wanted == found, use, f"{first} is {fmt(wanted)}, {name} {fmt(found)}; they must be equal", name)
+
+    return check
+
+
+def row_major(*names: str) -> Check:
+    """The named tiles have rows that lie one behind the other."""
+
+    def check(use: Use) -> None:
+        for name in present(use, names):
+            found = use.tile(name).blayout
+            require(found is BLayout.ROW_MAJOR, use, f"{name} is {found}, must be row_major", name, LAYOUT)
+
+    return check
+
+
+def unboxed(*names: str) -> Check:
+    """The named tiles are not cut into boxes."""
+
+    def check(use: Use) -> None:
+        for name in present(use, names):
+            found = use.tile(name).slayout
+            require(found is SLayout.NONE_BOX, use, f"{name} has slayout {found}, must be none_box", name, LAYOUT)
+
+    return check
+
+
+def at_least_bytes(use: Use, name: str, least: int) -> None:
+    """Tile `name` holds `least` bytes."""
+    found = use.tile(name).footprint
+    require(found >= least, use, f"{name} holds {found} bytes, needs {least}", name, "capacity-or-count")
+
+
+def same_dtype(use: Use, name: str, as_name: str) -> None:
+    """Tile `name` has the element type of tile `as_name`."""
+    found, wanted = use.tile(name).dtype, use.tile(as_name).dtype
+    require(found == wanted, use, f"{name} is {found}, must be {wanted} as {as_name}", name)
+
+
+def is_a2a3(use: Use) -> bool:
+    return use.target.name == "a2a3"
+
+
+def element_bytes(tile: TileSpec) -> int:
+    return DTYPE_BITS[tile.dtype] // 8
+
+
+def known_valid(tile: TileSpec) -> tuple[int, int]:
+    """Valid extents where they are known, physical ones else (as the assembler takes them)."""
+    return (
+        tile.rows if tile.v_rows is None else tile.v_rows,
+        tile.cols if tile.v_cols is None else tile.v_cols,
+    )
 
 
 def check_matrix_layout(use: Use, name: str) -> None:
-    """left, right and acc have one hardware layout each."""
+    """left and right have one hardware layout each."""
     tile = use.tile(name)
     wanted = {
         Space.LEFT: (
@@ -108,38 +142,5 @@ def check_matrix_layout(use: Use, name: str) -> None:
         f"{name} in {tile.space} has layout {'/'.join(map(str, found))}; on {use.target.name} it must be "
         f"{'/'.join(map(str, wanted))}",
         name,
-    )
-
-
-def same_valid(use: Use) -> None:
-    """All tiles of an elementwise op are row_major and have one valid extent."""
-    tiles = [(name, value) for name, value in use.operands.items() if isinstance(value, TileSpec)]
-    first_name, first = tiles[0]
-    for name, tile in tiles:
-        require(
-            agree(first.valid, tile.valid),
-            use,
-            f"{first_name} has valid extent {fmt(first.valid)}, {name} {fmt(tile.valid)}; they must be equal",
-            name,
-        )
-
-
-def check_matmul(use: Use) -> None:
-    lhs, rhs, dst = use.tile("lhs"), use.tile("rhs"), use.tile("dst")
-    (m, k), (k2, n), (dm, dn) = (_static(tile) for tile in (lhs, rhs, dst))
-    require(k == k2, use, f"contracts {k} columns of lhs against {k2} rows of rhs", "rhs")
-    require((m, n) == (dm, dn), use, f"the product is {m}x{n}, the accumulator {dm}x{dn}", "dst")
-    for name, extent in (("rows", m), ("depth", k), ("columns", n)):
-        require(extent <= 4095, use, f"{name} {extent}; at most 4095")
-    if "bias" in use.operands:
-        bias = use.tile("bias")
-        require(bias.rows == 1 and bias.cols == n, use, f"bias is {fmt(bias.shape)}, must be 1x{n}", "bias")
-        require(bias.dtype == dst.dtype, use, f"bias is {bias.dtype}, must be {dst.dtype} as the accumulator", "bias")
-
-
-def _static(tile: TileSpec) -> tuple[int, int]:
-    """Valid extents where they are known, physical ones else (as the assembler takes them)."""
-    return (
-        tile.rows if tile.v_rows is None else tile.v_rows,
-        tile.cols if tile.v_cols is None else tile.v_cols,
+        LAYOUT,
     )

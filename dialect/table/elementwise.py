@@ -1,90 +1,189 @@
-"""Rows of the elementwise vector ops: unary, tile with tile, tile with scalar."""
+"""Rows of the elementwise vector ops on one tile or on several."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
-
-from pto_buf.dialect.table.checks import same_valid
-from pto_buf.dialect.table.row import (
-    Array,
-    Compute,
-    Form,
-    Kind,
-    Operand,
-    OpRow,
-    Role,
-    alike,
-    as_float,
+from pto_buf.dialect.table.checks import (
+    at_least_bytes,
+    every,
+    is_a2a3,
+    require,
+    row_major,
+    same_dtype,
+    same_shape,
+    same_valid,
 )
-from pto_buf.hw import Pipe, Space
-
-_DST = Operand("dst", role=Role.WRITE)
-
-
-def _dtypes(count: int, a2a3: str, a5: str) -> Mapping[str, frozenset[tuple[str, ...]]]:
-    return {"a2a3": alike(count, a2a3), "a5": alike(count, a5)}
+from pto_buf.dialect.table.dtypes import DtypeSets, alike, same
+from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, like, vector_forms
+from pto_buf.dialect.table.row import Check, Operand, OpRow, Role, Use
+from pto_buf.dialect.table.vocabulary import Attr
 
 
-def _unary(mnemonic: str, dsl: str, fn: Callable[[Array], Array], a2a3: str, a5: str) -> OpRow:
-    def compute(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Array:
-        return fn(as_float(operands["src"]))
+def _precision(kind: str) -> tuple[Attr, ...]:
+    return (Attr("precisionType", f"{kind}_precision", "default"),)
 
+
+def _unary(mnemonic: str, dsl: str, dtypes: DtypeSets, *, attrs: tuple[Attr, ...] = (), in_place: bool = True) -> OpRow:
     return OpRow(
         mnemonic,
         dsl,
-        ins=(Operand("src"),),
-        out=_DST,
-        forms=(Form({"src": Space.VEC, "dst": Space.VEC}, (Pipe.V,), ("src", "dst"), _dtypes(2, a2a3, a5)),),
-        compute=compute,
-        check=same_valid,
-        in_place=frozenset({"src"}),
+        ins=(SRC,),
+        out=DST,
+        forms=vector_forms(("src", "dst"), ("src", "dst"), dtypes),
+        check=same_valid("src", "dst"),
+        attrs=attrs,
+        in_place=frozenset({"src"} if in_place else ()),
+        deduce=like("src"),
     )
 
 
-def _binary_compute(fn: Callable[[Array, Array], Array], left: str, right: str) -> Compute:
-    def compute(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Array:
-        return fn(as_float(np.asarray(operands[left])), as_float(np.asarray(operands[right])))
-
-    return compute
+_ALIGNED = every(same_valid("lhs", "rhs", "dst"), row_major("lhs", "rhs", "dst"))
 
 
-def _binary(mnemonic: str, dsl: str, fn: Callable[[Array, Array], Array], a2a3: str, a5: str) -> OpRow:
-    spaces = {"lhs": Space.VEC, "rhs": Space.VEC, "dst": Space.VEC}
+def _binary(
+    mnemonic: str,
+    dsl: str,
+    dtypes: DtypeSets,
+    *,
+    check: Check = _ALIGNED,
+    scratch: Sequence[Operand] = (),
+    attrs: tuple[Attr, ...] = (),
+    in_place: str = "lhs rhs",
+) -> OpRow:
+    tiles = ("lhs", "rhs", *(operand.name for operand in scratch), "dst")
     return OpRow(
         mnemonic,
         dsl,
-        ins=(Operand("lhs"), Operand("rhs")),
-        out=_DST,
-        forms=(Form(spaces, (Pipe.V,), ("lhs", "rhs", "dst"), _dtypes(3, a2a3, a5)),),
-        compute=_binary_compute(fn, "lhs", "rhs"),
-        check=same_valid,
-        in_place=frozenset({"lhs", "rhs"}),
+        ins=(LHS, RHS, *scratch),
+        out=DST,
+        forms=vector_forms(tiles, ("lhs", "rhs", "dst"), dtypes),
+        check=check,
+        attrs=attrs,
+        in_place=frozenset(in_place.split()),
+        deduce=like("lhs"),
     )
 
 
-def _scalar(mnemonic: str, dsl: str, fn: Callable[[Array, Array], Array], a2a3: str, a5: str) -> OpRow:
+def _check_rem(use: Use) -> None:
+    _ALIGNED(use)
+    if "tmp" in use.operands and is_a2a3(use):
+        same_dtype(use, "tmp", "dst")
+        at_least_bytes(use, "tmp", 2 * use.tile("dst").footprint // use.tile("dst").rows)
+
+
+def _check_xor(use: Use) -> None:
+    _ALIGNED(use)
+    if "tmp" in use.operands and is_a2a3(use):
+        row_major("tmp")(use)
+        same_dtype(use, "tmp", "dst")
+        at_least_bytes(use, "tmp", use.tile("dst").footprint)
+
+
+def _check_prelu(use: Use) -> None:
+    every(same_valid("lhs", "rhs", "dst"), row_major("lhs", "rhs", "dst"), same_shape("lhs", "rhs", "dst"))(use)
+    if "tmp" in use.operands and is_a2a3(use):
+        tmp, dst = use.tile("tmp"), use.tile("dst")
+        require(tmp.dtype in ("i8", "si8", "ui8"), use, f"tmp is {tmp.dtype}, must be ui8", "tmp")
+        require(tmp.rows > dst.rows, use, f"tmp has {tmp.rows} rows, needs {dst.rows + 1}: one more than dst", "tmp")
+
+
+def _check_part(use: Use) -> None:
+    """Where only one source is valid, the other is taken as it is: one of them has to cover the result."""
+    lhs, rhs, dst = use.tile("lhs"), use.tile("rhs"), use.tile("dst")
+    for axis, name in enumerate(("rows", "columns")):
+        wanted = dst.valid[axis]
+        for tile, operand in ((lhs, "lhs"), (rhs, "rhs")):
+            found = tile.valid[axis]
+            require(
+                wanted is None or found is None or found <= wanted,
+                use,
+                f"{operand} has {found} valid {name}, dst {wanted}; a source cannot be larger than the result",
+                operand,
+            )
+    covers = any(
+        all(
+            found is None or wanted is None or found == wanted
+            for found, wanted in zip(tile.valid, dst.valid, strict=True)
+        )
+        for tile in (lhs, rhs)
+    )
+    require(covers, use, "neither source covers the valid extent of dst; one of them must", "dst")
+
+
+_THREE = "i16 i32 f16 f32"
+_ARITH = same(3, _THREE, "i8 i16 i32 f16 bf16 f32")
+_NO_BF16 = same(3, _THREE, "i8 i16 i32 f16 f32")
+_BITS = same(3, "i8 i16 i32")
+_FLOAT = same(2, "f16 f32")
+
+_UNARY_ROWS = (
+    _unary("tabs", "abs", _FLOAT),
+    _unary("texp", "exp", _FLOAT, attrs=_precision("exp")),
+    _unary("tlog", "log", _FLOAT, attrs=_precision("log")),
+    _unary("tsqrt", "sqrt", _FLOAT, attrs=_precision("sqrt")),
+    _unary("trecip", "recip", _FLOAT, attrs=_precision("recip"), in_place=False),
+    _unary("tneg", "neg", same(2, _THREE, "i8 i16 i32 f16 bf16 f32")),
+    _unary("tnot", "not_", same(2, "i16", "i8 i16 i32")),
+    _unary("trelu", "relu", same(2, "i32 f16 f32")),
+    OpRow(
+        "trsqrt",
+        "rsqrt",
+        ins=(SRC, OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _FLOAT),
+        check=same_valid("src", "dst"),
+        attrs=_precision("rsqrt"),
+        deduce=like("src"),
+    ),
+)
+
+_BINARY_ROWS = (
+    _binary("tadd", "add", _ARITH),
+    _binary("tsub", "sub", _NO_BF16),
+    _binary("tmul", "mul", same(3, _THREE)),
+    _binary("tdiv", "div", same(3, "f16 f32", _THREE), attrs=_precision("div")),
+    _binary("tmax", "maximum", _NO_BF16),
+    _binary("tmin", "minimum", _ARITH),
+    _binary("tand", "and_", _BITS),
+    _binary("tor", "or_", _BITS),
+    _binary("txor", "xor", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xor),
+    _binary("tshl", "shl", _BITS),
+    _binary("tshr", "shr", _BITS),
+    _binary("tfmod", "fmod", same(3, _THREE), attrs=_precision("fmod"), in_place=""),
+    _binary(
+        "trem",
+        "rem",
+        same(3, "i32 f32", _THREE),
+        scratch=(OPTIONAL_SCRATCH,),
+        check=_check_rem,
+        attrs=_precision("rem"),
+    ),
+    _binary("tpow", "pow", same(3, "", "i8 i16 i32 f16 f32"), scratch=(OPTIONAL_SCRATCH,), attrs=_precision("pow")),
+    _binary("tprelu", "prelu", same(3, "f16 f32"), scratch=(OPTIONAL_SCRATCH,), check=_check_prelu, in_place=""),
+    _binary("tpartadd", "part_add", _ARITH, check=_check_part),
+    _binary("tpartmul", "part_mul", _ARITH, check=_check_part),
+    _binary("tpartmax", "part_max", _ARITH, check=_check_part),
+    _binary("tpartmin", "part_min", _ARITH, check=_check_part),
+    _binary("taddrelu", "add_relu", {"a2a3": alike(3, "i16 f16 f32")}),
+)
+
+
+def _ternary(mnemonic: str, dsl: str) -> OpRow:
+    """`lhs` with `rhs` with `carry`, from left to right."""
     return OpRow(
         mnemonic,
         dsl,
-        ins=(Operand("lhs"), Operand("rhs", Kind.SCALAR)),
-        out=_DST,
-        forms=(Form({"lhs": Space.VEC, "dst": Space.VEC}, (Pipe.V,), ("lhs", "rhs", "dst"), _dtypes(3, a2a3, a5)),),
-        compute=_binary_compute(fn, "lhs", "rhs"),
-        check=same_valid,
-        in_place=frozenset({"lhs"}),
+        ins=(LHS, RHS, Operand("rhs2", role=Role.READ)),
+        out=DST,
+        forms=vector_forms(("lhs", "rhs", "rhs2", "dst"), ("lhs", "rhs", "rhs2", "dst"), same(4, _THREE)),
+        check=same_shape("lhs", "rhs", "rhs2", "dst"),
+        in_place=frozenset({"lhs", "rhs", "rhs2"}),
+        deduce=like("lhs"),
     )
 
-
-_I = "i16 i32 f16 f32"
-_WIDE = "i8 i16 i32 f16 bf16 f32"
 
 ELEMENTWISE_ROWS: tuple[OpRow, ...] = (
-    _unary("texp", "exp", np.exp, "f16 f32", "f16 f32"),
-    _binary("tadd", "add", np.add, _I, _WIDE),
-    _binary("tsub", "sub", np.subtract, _I, "i8 i16 i32 f16 f32"),
-    _binary("tmul", "mul", np.multiply, _I, _I),
-    _scalar("tadds", "adds", np.add, _I, _WIDE),
-    _scalar("tsubs", "subs", np.subtract, _I, _WIDE),
-    _scalar("tmuls", "muls", np.multiply, _I, _WIDE),
+    *_UNARY_ROWS,
+    *_BINARY_ROWS,
+    _ternary("taddc", "addc"),
+    _ternary("tsubc", "subc"),
 )

@@ -1,115 +1,128 @@
-"""Rows of the ops that move data: global memory to and from tiles, and tiles to tiles."""
+"""Rows of the ops between global memory and tiles."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from pto_buf.dialect.table.checks import (
-    check_extract,
-    check_load,
-    check_move,
-    check_store,
-)
-from pto_buf.dialect.table.row import Array, Form, Kind, Operand, OpRow, Role, alike
+from pto_buf.dialect.table.checks import agree, fmt, is_a2a3, require
+from pto_buf.dialect.table.dtypes import exactly, names, on_both, pairs, same
+from pto_buf.dialect.table.families import DST, SRC
+from pto_buf.dialect.table.row import Deduce, Form, Kind, Operand, OpRow, Request, Role, TableError, Use
+from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
+from pto_buf.tile import DTYPE_BITS, TileSpec, canonical_tile
 
-_NUMBERS = "i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 f32"
-_NUMBERS_A5 = f"{_NUMBERS} f8E4M3FN f8E5M2 hif8 f4E1M2x2 f4E2M1x2"
-_SAME = {"a2a3": alike(2, _NUMBERS), "a5": alike(2, _NUMBERS_A5)}
-_MATRIX = {"a2a3": alike(2, "i8 ui8 f16 bf16 f32"), "a5": alike(2, "i8 ui8 f16 bf16 f32 f8E4M3FN f8E5M2 hif8")}
-
-
-def _copy(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Array:
-    return operands["src"]
+NUMBERS = "i8 i16 i32 i64 f16 bf16 f32"
+LOW_PRECISION = "f8E4M3FN f8E5M2 f8E8M0 hif8 hif8x2 f4E1M2x2 f4E2M1x2"
+_SAME = same(2, NUMBERS, f"{NUMBERS} {LOW_PRECISION}")
 
 
-def _window(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Array:
-    """What lies right of and below the corner; the caller cuts it to the output's extent."""
-    return operands["src"][operands["row"] :, operands["col"] :]
+def _minor_two(shape: tuple[int | None, ...]) -> tuple[int | None, int | None]:
+    """The two extents that a tile sees of a view: leading dims fold into the rows."""
+    rows: int | None = 1
+    for extent in shape[:-1]:
+        rows = None if rows is None or extent is None else rows * extent
+    return rows, shape[-1] if shape else 1
 
 
-def _path(src: Space, dst: Space, pipes: tuple[Pipe, ...], dtypes: Mapping[str, frozenset[tuple[str, ...]]]) -> Form:
-    return Form({"src": src, "dst": dst}, pipes, ("src", "dst"), dtypes)
+def _check_load(use: Use) -> None:
+    src, dst = use.view("src"), use.tile("dst")
+    if len(src.shape) > 2 or dst.space is not Space.VEC:  # a 5-d view may be of boxes, a mat tile filled in part
+        return
+    require(
+        agree(_minor_two(src.shape), dst.valid),
+        use,
+        f"loads {fmt(src.shape)} into a tile of valid extent {fmt(dst.valid)}; they must be equal",
+        "dst",
+    )
 
 
-def _pairs(*entries: str) -> frozenset[tuple[str, ...]]:
-    return frozenset(tuple(entry.split()) for entry in entries)
+def _count(shape: tuple[int | None, ...]) -> int | None:
+    total = 1
+    for extent in shape:
+        if extent is None:
+            return None
+        total *= extent
+    return total
 
 
-_FROM_ACC = _pairs(
-    *(f"{src} {dst}" for src in ("f32", "i32") for dst in ("f32", "i32", "f16", "bf16")),
-)
+def _check_store(use: Use) -> None:
+    src, dst = use.tile("src"), use.view("dst")
+    here, there = _count(src.valid), _count(dst.shape)
+    require(
+        here is None or there is None or here == there,
+        use,
+        f"stores a tile of valid extent {fmt(src.valid)} to {fmt(dst.shape)}; they must have as many elements",
+        "src",
+    )
+    relu = use.attr("reluPreMode")
+    require(
+        relu == "no_relu" or src.space is Space.ACC,
+        use,
+        f"reluPreMode {relu} is for accumulators, src is in {src.space}",
+    )
+    if src.space is Space.ACC and is_a2a3(use):
+        require(1 <= src.cols <= 4095, use, f"an accumulator of {src.cols} columns; 1 to 4095 can be stored", "src")
+
+
+def _load_result() -> Deduce:
+    def deduce(use: Use, request: Request) -> TileSpec:
+        view = use.view("src")
+        shape = request.shape or _minor_two(view.shape)
+        if shape[0] is None or shape[1] is None:
+            raise TableError(f"'{use.row.mnemonic}': the tile's shape must be known", "shape-or-dtype", "src")
+        result = canonical_tile(request.space or Space.VEC, shape[0], shape[1], request.dtype or view.dtype, use.target)
+        return result if request.valid is None else result.with_valid(*request.valid)
+
+    return deduce
+
+
+def _same_width(text: str) -> frozenset[tuple[str, ...]]:
+    """Any two types of one width: a store moves bits."""
+    known = names(text)
+    return frozenset((a, b) for a in known for b in known if DTYPE_BITS[a] == DTYPE_BITS[b])
+
+
+_BITS = {"a2a3": _same_width(NUMBERS), "a5": _same_width(f"{NUMBERS} {LOW_PRECISION}")}
+_NARROWED = on_both(pairs(*(f"{src} {dst}" for src in ("f32", "i32") for dst in ("f32", "i32", "f16", "bf16"))))
+QUANTISED = {
+    "a2a3": pairs("f32 i8", "i32 i8", "i32 f16", "i32 i16"),
+    "a5": pairs(*(f"{src} {dst}" for src in ("f32", "i32") for dst in ("i8", "f16", "bf16")))
+    | exactly("f32 f32", "f32 hif8", "f32 f8E4M3FN", "f32 f8E5M2"),
+}
+"""Element types of an accumulator that leaves through a scale, and of what it becomes."""
+
 
 MEMORY_ROWS: tuple[OpRow, ...] = (
     OpRow(
         "tload",
         "load",
         ins=(Operand("src", Kind.VIEW),),
-        out=Operand("dst", role=Role.WRITE),
+        out=DST,
         forms=(
             Form({"dst": Space.MAT}, (Pipe.MTE2,), ("src", "dst"), _SAME),
             Form({"dst": Space.VEC}, (Pipe.MTE2,), ("src", "dst"), _SAME),
         ),
-        compute=_copy,
-        check=check_load,
+        check=_check_load,
+        deduce=_load_result(),
     ),
     OpRow(
         "tstore",
         "store",
-        ins=(Operand("src"),),
+        ins=(
+            SRC,
+            Operand("fp", optional=True, keyword="fp"),
+            Operand("preQuantScalar", Kind.I64, optional=True, apart=True),
+        ),
         out=Operand("dst", Kind.VIEW, Role.WRITE),
         forms=(
-            Form({"src": Space.VEC}, (Pipe.MTE3,), ("src", "dst"), _SAME),
-            Form({"src": Space.MAT}, (Pipe.MTE3,), ("src", "dst"), {"a2a3": _SAME["a2a3"]}),
-            Form({"src": Space.ACC}, (Pipe.FIX,), ("src", "dst"), {"a2a3": _FROM_ACC, "a5": _FROM_ACC}),
+            Form({"src": Space.VEC}, (Pipe.MTE3,), ("src", "dst"), _BITS),
+            Form({"src": Space.MAT}, (Pipe.MTE3,), ("src", "dst"), {"a2a3": _BITS["a2a3"]}),
+            Form({"src": Space.ACC}, (Pipe.FIX,), ("src", "dst"), _NARROWED),
+            Form({"src": Space.ACC, "fp": Space.SCALING}, (Pipe.FIX,), ("src", "dst"), QUANTISED, needs=("fp",)),
+            Form({"src": Space.ACC}, (Pipe.FIX,), ("src", "dst"), QUANTISED, needs=("preQuantScalar",)),
         ),
-        compute=_copy,
-        check=check_store,
-        attrs=("stPhase", "atomicType", "reluPreMode"),
-    ),
-    OpRow(
-        "tmov",
-        "move",
-        ins=(Operand("src"),),
-        out=Operand("dst", role=Role.WRITE),
-        forms=(
-            _path(Space.MAT, Space.LEFT, (Pipe.MTE1,), _MATRIX),
-            _path(Space.MAT, Space.RIGHT, (Pipe.MTE1,), _MATRIX),
-            _path(
-                Space.MAT,
-                Space.BIAS,
-                (Pipe.MTE1,),
-                {name: _pairs("f32 f32", "i32 i32", "f16 f32") for name in ("a2a3", "a5")},
-            ),
-            _path(
-                Space.MAT,
-                Space.SCALING,
-                (Pipe.MTE1, Pipe.FIX),
-                {name: alike(2, "i64 ui64") for name in ("a2a3", "a5")},
-            ),
-            _path(Space.VEC, Space.VEC, (Pipe.V,), _SAME),
-            _path(
-                Space.ACC,
-                Space.MAT,
-                (Pipe.FIX,),
-                {"a2a3": _pairs("f32 f16", "f32 bf16"), "a5": _pairs("f32 f16", "f32 bf16", "f32 f32", "i32 i32")},
-            ),
-            _path(Space.ACC, Space.VEC, (Pipe.FIX,), {"a5": _pairs("f32 f16", "f32 bf16", "f32 f32", "i32 i32")}),
+        check=_check_store,
+        attrs=(
+            Attr("stPhase", "st_phase", "unspecified"),
+            Attr("atomicType", "atomic_type", "atomic_none"),
+            Attr("reluPreMode", "relu_pre_mode", "no_relu"),
         ),
-        compute=_copy,
-        check=check_move,
-        attrs=("accToVecMode", "reluPreMode"),
-    ),
-    OpRow(
-        "textract",
-        "extract",
-        ins=(Operand("src"), Operand("row", Kind.INDEX), Operand("col", Kind.INDEX)),
-        out=Operand("dst", role=Role.WRITE),
-        forms=(
-            _path(Space.MAT, Space.LEFT, (Pipe.MTE1,), _MATRIX),
-            _path(Space.MAT, Space.RIGHT, (Pipe.MTE1,), _MATRIX),
-            _path(Space.VEC, Space.VEC, (Pipe.V,), {name: alike(2, "i8 f16 bf16 f32") for name in ("a2a3", "a5")}),
-        ),
-        compute=_window,
-        check=check_extract,
     ),
 )

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.tile import TileSpec
 
@@ -26,6 +24,14 @@ class Kind(StrEnum):
     """A number of the element type."""
     INDEX = "index"
     I64 = "i64"
+
+    def takes(self, value: "Value") -> bool:
+        """Whether an operand of this kind can be `value`."""
+        if isinstance(value, TileSpec):
+            return self is Kind.TILE
+        if isinstance(value, ViewSpec):
+            return self is Kind.VIEW
+        return value != "index" if self is Kind.SCALAR else self.value == value
 
 
 class Role(StrEnum):
@@ -58,10 +64,16 @@ class ViewSpec:
 
 @dataclass(frozen=True)
 class Operand:
+    """One operand of an op; `optional` ones may be left out of the text."""
+
     name: str
     kind: Kind = Kind.TILE
     role: Role = Role.READ
     optional: bool = False
+    apart: bool = False
+    """Spelt with its own type, behind the types of the others: `ins(%a : A, %x : X)`."""
+    keyword: str | None = None
+    """Spelt behind the others under this word: `ins(%a : A fp %x : X)`."""
 
     @property
     def in_memory(self) -> bool:
@@ -72,8 +84,8 @@ class Operand:
 class Form:
     """One legal combination of spaces and element types, and the pipes that run it.
 
-    `spaces` names every tile operand; optional tiles that are absent do not count. `dtypes` lists, per target name,
-    the allowed element types of the operands in `typed`, in that order.
+    `spaces` names every tile operand; optional tiles that are absent do not count, those in `needs` have to be there.
+    `dtypes` lists, per target name, the allowed element types of the operands in `typed`, in that order.
     Several pipes mean that sources disagree on which one runs it: a fence has to cover each.
     """
 
@@ -81,6 +93,7 @@ class Form:
     pipes: tuple[Pipe, ...]
     typed: tuple[str, ...]
     dtypes: Mapping[str, frozenset[tuple[str, ...]]]
+    needs: tuple[str, ...] = ()
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -93,7 +106,7 @@ Value = TileSpec | ViewSpec | str
 
 @dataclass(frozen=True)
 class Use:
-    """One use of an op: operands by name (absent optionals left out), attributes as plain text, the target."""
+    """One use of an op: operands by name (absent optionals left out), attributes as plain words, the target."""
 
     row: "OpRow"
     operands: Mapping[str, Value]
@@ -106,6 +119,30 @@ class Use:
         value = self.operands[name]
         assert isinstance(value, TileSpec), name
         return value
+
+    def view(self, name: str) -> ViewSpec:
+        value = self.operands[name]
+        assert isinstance(value, ViewSpec), name
+        return value
+
+    def attr(self, name: str) -> str | None:
+        """The attribute as it is written, or its default."""
+        if name in self.attrs:
+            return self.attrs[name]
+        return next((attr.default for attr in self.row.attrs if attr.name == name), None)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the source says of a result beyond its inputs: `load` and `extract` name a shape, `cast` an element type."""
+
+    shape: tuple[int, int] | None = None
+    valid: tuple[int | None, int | None] | None = None
+    dtype: str | None = None
+    space: Space | None = None
+
+
+NO_REQUEST = Request()
 
 
 class TableError(Exception):
@@ -121,10 +158,17 @@ class TableError(Exception):
 Check = Callable[[Use], None]
 """A rule over shapes, layouts or attributes. Raises TableError."""
 
-Array = NDArray[Any]
-Compute = Callable[[Mapping[str, Any], Mapping[str, str]], Array]
-"""Numpy semantics: operands by name (tiles as arrays of their valid extent, numbers as they are) and attributes
-to the array that the output tile holds. The caller converts to the output's element type."""
+Deduce = Callable[[Use, Request], TileSpec]
+"""The tile that an op yields, in its canonical layout, from the inputs (no output in `use.operands` yet)."""
+
+Window = Callable[[Use, str], tuple[int, int] | None]
+"""The bytes [start, stop) of an operand that the op touches, or None for the whole tile."""
+
+Compute = Callable[[Mapping[str, Any], Mapping[str, str]], Any]
+"""Numpy semantics: operands by name (tiles as arrays of their valid extent, numbers as they are) and attributes as
+plain words, defaults filled in, to the array that the output tile holds; a tuple of arrays where there are several
+outputs. Each output is in the operands too, with what it held before: only an UPDATE looks at more than its shape and
+element type. The caller converts to the output's element type and cuts to its extent (`evaluate` does both)."""
 
 
 def no_check(use: Use) -> None:
@@ -136,6 +180,7 @@ class OpRow:
     """One tile op.
 
     `mnemonic` is its name in `pto`, `dsl` its name in pypto (`pl.tile.<dsl>`) and, with `_into`, in `ptobuf`.
+    Rows that share a mnemonic are told apart by what their operands are.
     """
 
     mnemonic: str
@@ -143,9 +188,8 @@ class OpRow:
     ins: tuple[Operand, ...]
     out: Operand
     forms: tuple[Form, ...]
-    compute: Compute
     check: Check = no_check
-    attrs: tuple[str, ...] = ()
+    attrs: tuple[Attr, ...] = ()
     """Attributes that the op may carry, in the order in which they are printed."""
     inner_attrs: bool = False
     """The attribute dictionary is printed inside `ins(...)`, before the colon (tcmp, tcvt)."""
@@ -153,15 +197,56 @@ class OpRow:
     """The inputs whose bytes the output may share."""
     accumulates: str | None = None
     """The input that is the output itself; the into form leaves it out."""
+    deduce: Deduce | None = None
+    """Absent where the output is global memory."""
+    window: Window | None = None
+    """Absent where every operand is touched as a whole."""
+    more_outs: tuple[Operand, ...] = ()
+    """Outputs beside the main one."""
+    internal_flags: frozenset[tuple[Pipe, Pipe, int]] = frozenset()
+    """Flags (source, destination, id) that the library raises inside the op: none may be pending around it."""
+
+    @property
+    def compute(self) -> Compute:
+        """The op in numpy. Kept apart, by the row's name, so that only who runs programs loads numpy."""
+        from pto_buf.dialect.table.semantics import COMPUTE
+
+        return COMPUTE[self.dsl]
 
     @property
     def operands(self) -> tuple[Operand, ...]:
-        return (*self.ins, self.out)
+        return (*self.ins, *self.outs)
+
+    @property
+    def outs(self) -> tuple[Operand, ...]:
+        return (self.out, *self.more_outs)
 
     @property
     def into_ins(self) -> tuple[Operand, ...]:
         """The inputs that the `ptobuf` form spells."""
         return tuple(operand for operand in self.ins if operand.name != self.accumulates)
+
+    @property
+    def into_name(self) -> str:
+        """The name of the `ptobuf` form: pypto's `and_` is `and_into`."""
+        return f"{self.dsl.rstrip('_')}_into"
+
+    def result(
+        self,
+        operands: Mapping[str, Value],
+        target: Target,
+        request: Request = NO_REQUEST,
+        attrs: Mapping[str, str] | None = None,
+    ) -> TileSpec:
+        """The tile that the op yields for these inputs, in the layout its space wants. Raises TableError."""
+        if self.deduce is None:
+            raise TableError(f"'{self.mnemonic}' yields no tile", "unsupported-op")
+        return self.deduce(Use(self, operands, attrs or {}, target), request)
+
+    def extent(self, use: Use, name: str) -> tuple[int, int]:
+        """The bytes [start, stop) of tile operand `name` that the op touches, counted from the tile's start."""
+        window = self.window(use, name) if self.window is not None else None
+        return window if window is not None else (0, use.tile(name).footprint)
 
     def form(self, use: Use) -> Form:
         """The form that covers `use`, its rules checked too. Raises TableError."""
@@ -169,9 +254,7 @@ class OpRow:
         at_target = [form for form in self.forms if use.target.name in form.targets]
         if not at_target:
             raise TableError(f"'{self.mnemonic}' does not exist on {use.target.name}", "unsupported-op")
-        in_spaces = [
-            form for form in at_target if all(form.spaces.get(name) is tile.space for name, tile in tiles.items())
-        ]
+        in_spaces = [form for form in at_target if self._fits(form, use, tiles)]
         if not in_spaces:
             raise self._space_error(tiles, at_target)
         for form in in_spaces:
@@ -179,6 +262,22 @@ class OpRow:
                 self.check(use)
                 return form
         raise self._dtype_error(in_spaces, use)
+
+    def _fits(self, form: Form, use: Use, tiles: Mapping[str, TileSpec]) -> bool:
+        """Whether the tiles are where the form has them and the optional operands are those that it knows."""
+        return (
+            all(form.spaces.get(name) is tile.space for name, tile in tiles.items())
+            and all(name in use.operands for name in form.needs)
+            and all(
+                name in tiles or name in form.needs or name in form.typed
+                for name in self._optional_names
+                if name in use.operands
+            )
+        )
+
+    @property
+    def _optional_names(self) -> tuple[str, ...]:
+        return tuple(operand.name for operand in self.ins if operand.optional)
 
     @staticmethod
     def _typed(form: Form, use: Use) -> tuple[str, ...]:
@@ -195,8 +294,8 @@ class OpRow:
                     name,
                 )
         found = ", ".join(f"{name} in {tile.space}" for name, tile in tiles.items())
-        known = "; ".join(", ".join(f"{n} in {s}" for n, s in form.spaces.items() if n in tiles) for form in forms)
-        return TableError(f"'{self.mnemonic}': no path with {found}; there is: {known}", "memory-space")
+        paths = dict.fromkeys(", ".join(f"{name} in {space}" for name, space in form.spaces.items()) for form in forms)
+        return TableError(f"'{self.mnemonic}': no path with {found}; there is: {'; '.join(paths)}", "memory-space")
 
     def _dtype_error(self, forms: Sequence[Form], use: Use) -> TableError:
         form = forms[0]
@@ -209,21 +308,30 @@ class OpRow:
         )
 
 
+def match(operands: Sequence[Operand], values: Sequence[Value]) -> tuple[Operand, ...] | None:
+    """The operands that `values` are, in order: an optional one is left out where the value cannot be it."""
+    if len(operands) == len(values):
+        return tuple(operands)
+    found: list[Operand] = []
+    position = 0
+    spare = len(operands) - len(values)
+    for operand in operands:
+        given = position < len(values) and operand.kind.takes(values[position])
+        if operand.optional and (not given or (spare > 0 and _needed_later(operand, operands, values, position))):
+            spare -= 1
+            continue
+        if position >= len(values):
+            return None
+        found.append(operand)
+        position += 1
+    return tuple(found) if position == len(values) else None
+
+
+def _needed_later(operand: Operand, operands: Sequence[Operand], values: Sequence[Value], position: int) -> bool:
+    """Whether taking this value for `operand` would leave a required operand without one."""
+    behind = operands[operands.index(operand) + 1 :]
+    return sum(not other.optional for other in behind) > len(values) - position - 1
+
+
 def _dtype(value: Value) -> str:
     return value if isinstance(value, str) else value.dtype
-
-
-def both(*entries: Sequence[str]) -> Mapping[str, frozenset[tuple[str, ...]]]:
-    """The same element types on both targets."""
-    allowed = frozenset(tuple(entry) for entry in entries)
-    return {"a2a3": allowed, "a5": allowed}
-
-
-def alike(count: int, names: str) -> frozenset[tuple[str, ...]]:
-    """`count` operands of one element type, for each type in `names`."""
-    return frozenset((name,) * count for name in names.split())
-
-
-def as_float(array: Array) -> Array:
-    """Widened to f32 when it is a float narrower than that, as the compute units do."""
-    return array.astype(np.float32) if array.dtype.itemsize < 4 and array.dtype.kind not in "iub" else array

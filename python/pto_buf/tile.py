@@ -72,8 +72,28 @@ class TileSpec:
     def valid(self) -> tuple[int | None, int | None]:
         return self.v_rows, self.v_cols
 
+    def window(self, rows: int, cols: int) -> "TileSpec":
+        """The tile of `rows` x `cols` that is a part of this one, fully valid."""
+        return replace(self, rows=rows, cols=cols, v_rows=rows, v_cols=cols)
+
+    def retyped(self, dtype: str) -> "TileSpec":
+        """This tile with another element type."""
+        return replace(self, dtype=dtype)
+
     def with_valid(self, v_rows: int | None, v_cols: int | None) -> "TileSpec":
         return replace(self, v_rows=v_rows, v_cols=v_cols)
+
+
+def box_of(tile: TileSpec) -> tuple[int, int]:
+    """Rows and columns of the boxes that the tile is cut into; 1 x 1 for an unboxed one."""
+    if not tile.boxed:
+        return 1, 1
+    if tile.fractal == 1024:
+        return 16, 16
+    if tile.fractal == 32:
+        return 16, 2
+    line = 32 * 8 // DTYPE_BITS[tile.dtype]
+    return (16, line) if tile.slayout is SLayout.ROW_MAJOR else (line, 16)
 
 
 _Layout = tuple[BLayout, SLayout, int]
@@ -102,3 +122,14 @@ def canonical_tile(space: Space, rows: int, cols: int, dtype: str, target: Targe
     if space is Space.MAT and rows == 1:
         blayout, slayout = BLayout.ROW_MAJOR, SLayout.NONE_BOX
     return TileSpec(space, rows, cols, dtype, rows, cols, blayout, slayout, fractal)
+
+
+def aligned_tile(space: Space, rows: int, cols: int, dtype: str, target: Target) -> TileSpec:
+    """The canonical tile for `rows` x `cols` elements, its physical shape padded where a line would not fill 32 bytes.
+
+    The valid extent is what was asked. A single column is padded in its rows, everything else in its columns.
+    """
+    line = 32 * 8 // DTYPE_BITS[dtype]
+    tall = -(-rows // line) * line if cols == 1 else rows
+    wide = cols if cols == 1 else -(-cols // line) * line
+    return canonical_tile(space, tall, wide, dtype, target).with_valid(rows, cols)

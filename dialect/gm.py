@@ -1,0 +1,145 @@
+"""Ops of the `pto` dialect on global memory: tensors with strides, windows of them, pointers."""
+
+from typing import Self, cast
+
+from xdsl.dialects.builtin import IndexType
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from pto_buf.dialect.types import PartitionViewType, PtrSpec, PtrType, TensorViewType
+
+
+def _parse_indices(parser: Parser) -> list[SSAValue]:
+    names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
+    return [parser.resolve_operand(name, IndexType()) for name in names]
+
+
+def _print_indices(printer: Printer, values: tuple[SSAValue, ...]) -> None:
+    printer.print_string("[")
+    printer.print_list(values, printer.print_ssa_value)
+    printer.print_string("]")
+
+
+@irdl_op_definition
+class MakeTensorViewOp(IRDLOperation):
+    """`make_tensor_view %p, shape = [..], strides = [..] : T`: a global tensor; strides in elements."""
+
+    name = "pto.make_tensor_view"
+
+    ptr = operand_def(PtrType)
+    shape = var_operand_def(IndexType)
+    strides = var_operand_def(IndexType)
+    view = result_def(TensorViewType)
+
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        ptr = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        parser.parse_keyword("shape")
+        parser.parse_punctuation("=")
+        shape = _parse_indices(parser)
+        parser.parse_punctuation(",")
+        parser.parse_keyword("strides")
+        parser.parse_punctuation("=")
+        strides = _parse_indices(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        pos = parser.pos
+        view = parser.parse_type()
+        if not isinstance(view, TensorViewType):
+            parser.raise_error(f"expected a !pto.tensor_view, found {view}", pos)
+        pointer = parser.resolve_operand(ptr, PtrType(PtrSpec(view.data.dtype)))
+        return cls.build(operands=[pointer, shape, strides], result_types=[view], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.ptr)
+        printer.print_string(", shape = ")
+        _print_indices(printer, tuple(self.shape))
+        printer.print_string(", strides = ")
+        _print_indices(printer, tuple(self.strides))
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.view.type)
+
+    def verify_(self) -> None:
+        rank = len(self.view.type.data.shape)
+        if (len(self.shape), len(self.strides)) != (rank, rank):
+            raise VerifyException(
+                f"a view of rank {rank} has {rank} extents and strides, found {len(self.shape)} and {len(self.strides)}"
+            )
+        pointer, view = cast(PtrType, self.ptr.type).data, self.view.type.data
+        if pointer.dtype != view.dtype:
+            raise VerifyException(f"views {pointer.dtype} elements as {view.dtype}; they must be equal")
+
+
+@irdl_op_definition
+class PartitionViewOp(IRDLOperation):
+    """`partition_view %v, offsets = [..], sizes = [..] : T -> P`: a window of a global tensor."""
+
+    name = "pto.partition_view"
+
+    source = operand_def(TensorViewType)
+    offsets = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
+    view = result_def(PartitionViewType)
+
+    traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        source = parser.parse_unresolved_operand()
+        parser.parse_punctuation(",")
+        parser.parse_keyword("offsets")
+        parser.parse_punctuation("=")
+        offsets = _parse_indices(parser)
+        parser.parse_punctuation(",")
+        parser.parse_keyword("sizes")
+        parser.parse_punctuation("=")
+        sizes = _parse_indices(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        tensor = parser.parse_type()
+        parser.parse_punctuation("->")
+        view = parser.parse_type()
+        return cls.build(
+            operands=[parser.resolve_operand(source, tensor), offsets, sizes],
+            result_types=[view],
+            attributes=attributes,
+        )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.source)
+        printer.print_string(", offsets = ")
+        _print_indices(printer, tuple(self.offsets))
+        printer.print_string(", sizes = ")
+        _print_indices(printer, tuple(self.sizes))
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.source.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.view.type)
+
+    def verify_(self) -> None:
+        rank = len(cast(TensorViewType, self.source.type).data.shape)
+        if (len(self.offsets), len(self.sizes)) != (rank, rank):
+            raise VerifyException(
+                f"a view of rank {rank} has {rank} offsets and sizes, found {len(self.offsets)} and {len(self.sizes)}"
+            )

@@ -1,0 +1,162 @@
+"""Rows of the broadcasts: one value a row or one value a column, alone or against a full tile."""
+
+from pto_buf.dialect.table.checks import (
+    LAYOUT,
+    agree,
+    at_least_bytes,
+    element_bytes,
+    every,
+    fmt,
+    is_a2a3,
+    require,
+    row_major,
+    same_dtype,
+    same_shape,
+    same_valid,
+)
+from pto_buf.dialect.table.dtypes import DtypeSets, same
+from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, asked, like, vector_forms
+from pto_buf.dialect.table.row import OpRow, Use
+from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.hw import Pipe
+from pto_buf.tile import BLayout
+
+LIBRARY_SCRATCH = (184 * 1024, 192 * 1024)
+"""UB bytes that the a2a3 library takes for a row broadcast without a scratch tile."""
+
+
+def row_scratch_bytes(rows: int | None) -> int:
+    """Bytes of scratch that a row broadcast over `rows` valid rows needs on a2a3."""
+    if rows is None:
+        return 8192
+    return -(-rows // 8) * 256 if rows < 256 else 30 * 256
+
+
+def _check_row_expand(use: Use) -> None:
+    lhs, dst = use.tile("lhs"), use.tile("dst")
+    row_major("dst")(use)
+    vector, full = ("lhs", "rhs") if not agree(lhs.valid, dst.valid) else ("rhs", "lhs")
+    found = use.tile(full)
+    require(
+        agree(found.valid, dst.valid),
+        use,
+        f"{full} has valid extent {fmt(found.valid)}, dst {fmt(dst.valid)}; they must be equal",
+        full,
+    )
+    column = use.tile(vector)
+    block = 32 // element_bytes(dst)
+    single = column.blayout is BLayout.COL_MAJOR and column.v_cols in (1, None)
+    blocked = column.blayout is BLayout.ROW_MAJOR and column.v_cols in (block, None)
+    require(
+        single or blocked,
+        use,
+        f"{vector} is {column.blayout} with {column.v_cols} valid columns; a col_major column or row_major blocks of "
+        f"{block} columns",
+        vector,
+        LAYOUT,
+    )
+    require(
+        agree((column.v_rows,), (dst.v_rows,)),
+        use,
+        f"{vector} has {column.v_rows} valid rows, dst {dst.v_rows}; they must be equal",
+        vector,
+    )
+    if "tmp" in use.operands and is_a2a3(use):
+        require(single, use, "tmp goes with a col_major column only", "tmp", "scratch")
+        same_dtype(use, "tmp", "dst")
+        at_least_bytes(use, "tmp", row_scratch_bytes(dst.v_rows))
+
+
+def _row_expand(mnemonic: str, dsl: str, dtypes: DtypeSets, attrs: tuple[Attr, ...] = ()) -> OpRow:
+    return OpRow(
+        mnemonic,
+        dsl,
+        ins=(LHS, RHS, OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(("lhs", "rhs", "tmp", "dst"), ("lhs", "rhs", "dst"), dtypes),
+        check=_check_row_expand,
+        attrs=attrs,
+        in_place=frozenset({"lhs"}),
+        deduce=like("lhs"),
+        internal_flags=frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)}),
+    )
+
+
+def _check_column_expand(use: Use) -> None:
+    every(same_shape("lhs", "dst"), same_valid("lhs", "dst"), row_major("lhs", "rhs", "dst"))(use)
+    found, wanted = use.tile("rhs").v_cols, use.tile("dst").v_cols
+    require(agree((found,), (wanted,)), use, f"rhs has {found} valid columns, dst {wanted}; they must be equal", "rhs")
+
+
+def _column_expand(mnemonic: str, dsl: str, dtypes: DtypeSets) -> OpRow:
+    return OpRow(
+        mnemonic,
+        dsl,
+        ins=(LHS, RHS),
+        out=DST,
+        forms=vector_forms(("lhs", "rhs", "dst"), ("lhs", "rhs", "dst"), dtypes),
+        check=_check_column_expand,
+        in_place=frozenset({"lhs"}),
+        deduce=like("lhs"),
+    )
+
+
+def _check_spread_rows(use: Use) -> None:
+    src, dst = use.tile("src"), use.tile("dst")
+    require(
+        agree((src.v_rows,), (dst.v_rows,)),
+        use,
+        f"src has {src.v_rows} valid rows, dst {dst.v_rows}; they must be equal",
+        "src",
+    )
+
+
+def _check_spread_columns(use: Use) -> None:
+    src, dst = use.tile("src"), use.tile("dst")
+    require(
+        agree((src.v_cols,), (dst.v_cols,)),
+        use,
+        f"src has {src.v_cols} valid columns, dst {dst.v_cols}; they must be equal",
+        "src",
+    )
+
+
+_ARITH = same(3, "i16 i32 f16 f32", "i8 i16 i32 f16 f32")
+_DIVIDE = same(3, "f16 f32", "i8 i16 i32 f16 f32")
+_FLOAT = same(3, "f16 f32")
+_ALL = same(2, "i8 i16 i32 f16 bf16 f32")
+_OPS = (("add", _ARITH), ("sub", _ARITH), ("mul", _ARITH), ("div", _DIVIDE), ("max", _ARITH), ("min", _ARITH))
+
+EXPAND_ROWS: tuple[OpRow, ...] = (
+    *(
+        _row_expand(
+            f"trowexpand{name}",
+            f"row_expand_{name}",
+            dtypes,
+            (Attr("precisionType", "div_precision", "default"),) if name == "div" else (),
+        )
+        for name, dtypes in _OPS
+    ),
+    _row_expand("trowexpandexpdif", "row_expand_expdif", _FLOAT),
+    *(_column_expand(f"tcolexpand{name}", f"col_expand_{name}", dtypes) for name, dtypes in _OPS),
+    _column_expand("tcolexpandexpdif", "col_expand_expdif", _FLOAT),
+    OpRow(
+        "trowexpand",
+        "row_expand",
+        ins=(SRC,),
+        out=DST,
+        forms=vector_forms(("src", "dst"), ("src", "dst"), _ALL),
+        check=_check_spread_rows,
+        deduce=asked(like_name="src"),
+        internal_flags=frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)}),
+    ),
+    OpRow(
+        "tcolexpand",
+        "col_expand",
+        ins=(SRC,),
+        out=DST,
+        forms=vector_forms(("src", "dst"), ("src", "dst"), _ALL),
+        check=_check_spread_columns,
+        deduce=asked(like_name="src"),
+    ),
+)

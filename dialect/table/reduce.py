@@ -1,0 +1,190 @@
+"""Rows of the reductions along rows and along columns."""
+
+from pto_buf.dialect.table.checks import (
+    LAYOUT,
+    agree,
+    at_least_bytes,
+    element_bytes,
+    fmt,
+    is_a2a3,
+    known_valid,
+    require,
+    row_major,
+    same_dtype,
+    unboxed,
+)
+from pto_buf.dialect.table.dtypes import DtypeSets, alike, names, same
+from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, column_vector, row_vector, vector_forms
+from pto_buf.dialect.table.row import OpRow, Use
+from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.hw import Pipe
+from pto_buf.tile import BLayout
+
+_V_S_0 = frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)})
+"""Row reductions wait for the vector unit on these when they set its mask."""
+
+
+def _check_rows(use: Use) -> None:
+    src, dst = use.tile("src"), use.tile("dst")
+    row_major("src")(use)
+    unboxed("src", "dst")(use)
+    require(
+        dst.blayout is BLayout.ROW_MAJOR or dst.cols == 1,
+        use,
+        f"dst is col_major with {dst.cols} columns; one column, or row_major",
+        "dst",
+        LAYOUT,
+    )
+    if dst.valid == (0, 0):  # says that nothing is to be done
+        return
+    require(0 not in src.valid, use, f"src has valid extent {src.v_rows}x{src.v_cols}; it must not be empty", "src")
+    require(
+        agree((src.v_rows, 1), dst.valid),
+        use,
+        f"reduces {src.v_rows} rows to {fmt(dst.valid)}; must be one column of as many rows",
+        "dst",
+    )
+
+
+def _check_row_reduction(use: Use) -> None:
+    _check_rows(use)
+    if "tmp" in use.operands and is_a2a3(use):
+        same_dtype(use, "tmp", "src")
+        at_least_bytes(use, "tmp", 32)
+
+
+def _row_reduction(mnemonic: str, dsl: str) -> OpRow:
+    return OpRow(
+        mnemonic,
+        dsl,
+        ins=(SRC, OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), same(2, "i16 i32 f16 f32")),
+        check=_check_row_reduction,
+        deduce=row_vector(),
+        internal_flags=_V_S_0,
+    )
+
+
+def _indices(text: str) -> DtypeSets:
+    allowed = frozenset((name, index) for name in names(text) for index in ("i32", "si32", "ui32"))
+    return {"a2a3": allowed, "a5": allowed}
+
+
+def _check_arg_rows(use: Use) -> None:
+    require(use.tile("dst").valid != (0, 0), use, "dst has no valid element", "dst")
+    _check_rows(use)
+    if "tmp" in use.operands and is_a2a3(use):
+        same_dtype(use, "tmp", "src")
+        at_least_bytes(use, "tmp", 32)
+
+
+def _row_index(mnemonic: str, dsl: str) -> OpRow:
+    return OpRow(
+        mnemonic,
+        dsl,
+        ins=(SRC, OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i16 i32 f16 f32")),
+        check=_check_arg_rows,
+        deduce=row_vector("i32"),
+        internal_flags=_V_S_0,
+    )
+
+
+def _check_columns(use: Use) -> None:
+    src, dst = use.tile("src"), use.tile("dst")
+    row_major("src", "dst", "tmp")(use)
+    unboxed("src", "dst", "tmp")(use)
+    require(
+        agree((1, src.v_cols), dst.valid),
+        use,
+        f"reduces {src.v_cols} columns to {fmt(dst.valid)}; must be one row of as many columns",
+        "dst",
+    )
+
+
+def _column_reduction(mnemonic: str, dsl: str, a5: str) -> OpRow:
+    return OpRow(
+        mnemonic,
+        dsl,
+        ins=(SRC,),
+        out=DST,
+        forms=vector_forms(("src", "dst"), ("src", "dst"), same(2, "i16 i32 f16 f32", a5)),
+        check=_check_columns,
+        in_place=frozenset({"src"}),
+        deduce=column_vector(),
+    )
+
+
+def _check_column_sum(use: Use) -> None:
+    _check_columns(use)
+    binary = use.attr("isBinary") == "true"
+    if "tmp" not in use.operands:
+        require(not binary, use, "isBinary adds in pairs and needs tmp", kind="scratch")
+        return
+    require("isBinary" in use.attrs, use, "tmp is only for isBinary", "tmp", "scratch")
+    same_dtype(use, "tmp", "src")
+    if binary:
+        rows, cols = known_valid(use.tile("src"))
+        at_least_bytes(use, "tmp", -(-rows // 2) * cols * element_bytes(use.tile("src")))
+
+
+def _check_arg_columns(use: Use) -> None:
+    src, dst = use.tile("src"), use.tile("dst")
+    row_major("src", "dst")(use)
+    unboxed("src", "dst")(use)
+    require(
+        agree((1, src.v_cols), dst.valid),
+        use,
+        f"reduces {src.v_cols} columns to {fmt(dst.valid)}; must be one row of as many columns",
+        "dst",
+    )
+    if "tmp" in use.operands and is_a2a3(use):
+        same_dtype(use, "tmp", "src")
+        at_least_bytes(use, "tmp", 32)
+
+
+def _column_index(mnemonic: str, dsl: str) -> OpRow:
+    return OpRow(
+        mnemonic,
+        dsl,
+        ins=(SRC, OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i8 i16 i32 f16 bf16 f32")),
+        check=_check_arg_columns,
+        deduce=column_vector("i32"),
+    )
+
+
+_ALL = "i8 i16 i32 f16 bf16 f32"
+
+REDUCE_ROWS: tuple[OpRow, ...] = (
+    _row_reduction("trowmax", "row_max"),
+    _row_reduction("trowmin", "row_min"),
+    _row_reduction("trowsum", "row_sum"),
+    _row_reduction("trowprod", "row_prod"),
+    _row_index("trowargmax", "row_argmax"),
+    _row_index("trowargmin", "row_argmin"),
+    _column_reduction("tcolmax", "col_max", _ALL),
+    _column_reduction("tcolmin", "col_min", _ALL),
+    _column_reduction("tcolprod", "col_prod", "i16 i32 f16 bf16 f32"),
+    OpRow(
+        "tcolsum",
+        "col_sum",
+        ins=(SRC, OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(
+            ("src", "tmp", "dst"),
+            ("src", "dst"),
+            {"a2a3": alike(2, "i16 i32 f16 f32"), "a5": alike(2, _ALL)},
+        ),
+        check=_check_column_sum,
+        attrs=(Attr("isBinary", "bool"),),
+        inner_attrs=True,
+        in_place=frozenset({"src"}),
+        deduce=column_vector(),
+    ),
+    _column_index("tcolargmax", "col_argmax"),
+    _column_index("tcolargmin", "col_argmin"),
+)
