@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import BoolAttr, IntegerAttr, IntegerType, StringAttr
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Data, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -67,14 +67,18 @@ WORD_ATTRS: Mapping[str, type[WordAttr]] = {name: _define(name, words) for name,
 _BOOL = IntegerType(1)
 
 
+def _number(attr: Attribute) -> "IntegerAttr[IntegerType | IndexType] | None":
+    """The attribute if it is an integer. Not by `isa`, which is slow."""
+    return cast("IntegerAttr[IntegerType | IndexType]", attr) if isinstance(attr, IntegerAttr) else None
+
+
 def word_of(attr: Attribute) -> str:
     """The attribute's value as a plain word, as the op table sees it."""
     if isinstance(attr, WordAttr):
         return attr.data
-    if isinstance(attr, IntegerAttr):
-        if attr.type == _BOOL:
-            return "true" if attr.value.data else "false"
-        return str(attr.value.data)
+    number = _number(attr)
+    if number is not None:
+        return str(number.value.data) if number.type != _BOOL else "true" if number.value.data else "false"
     return attr.data if isinstance(attr, StringAttr) else str(attr)
 
 
@@ -95,7 +99,8 @@ def is_a(attr: Attribute, type: str) -> bool:
         return isinstance(attr, WORD_ATTRS[type])
     if type == "string":
         return isinstance(attr, StringAttr)
-    return isinstance(attr, IntegerAttr) and (attr.type == _BOOL) == (type == "bool")
+    number = _number(attr)
+    return number is not None and (number.type == _BOOL) == (type == "bool")
 
 
 def spelling(type: str) -> str:

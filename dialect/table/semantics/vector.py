@@ -56,16 +56,6 @@ def _divide(lhs: Array, rhs: Array) -> Array:
     return np.where(rhs == 0, -1, signed)
 
 
-def _fmod(lhs: Array, rhs: Array) -> Array:
-    """The remainder has the sign of the dividend."""
-    return np.fmod(lhs, rhs)
-
-
-def _rem(lhs: Array, rhs: Array) -> Array:
-    """The remainder has the sign of the divisor."""
-    return np.remainder(lhs, rhs)
-
-
 def _shift_left(lhs: Array, rhs: Array) -> Array:
     return np.left_shift(lhs, rhs.astype(lhs.dtype))
 
@@ -87,7 +77,7 @@ def _axpy(operands: Operands, attrs: Attrs) -> Array:
 
 def _leaky(operands: Operands, attrs: Attrs) -> Array:
     lhs = widened(operands["lhs"])
-    return np.where(lhs > 0, lhs, lhs * np.float32(operands["rhs"]))
+    return np.where(lhs > 0, lhs, lhs * widened(operands["rhs"]).astype(np.float32))
 
 
 def _parametric(operands: Operands, attrs: Attrs) -> Array:
@@ -96,7 +86,7 @@ def _parametric(operands: Operands, attrs: Attrs) -> Array:
 
 
 def _fill(operands: Operands, attrs: Attrs) -> Array:
-    return np.full(operands["dst"].shape, operands["value"])
+    return np.broadcast_to(widened(operands["value"]), operands["dst"].shape)
 
 
 def _partial(fn: Callable[[Array, Array], Array]) -> Compute:
@@ -203,8 +193,8 @@ VECTOR: Mapping[str, Compute] = {
     "xor": _two(np.bitwise_xor),
     "shl": _two(_shift_left),
     "shr": _two(_shift_right),
-    "fmod": _two(_fmod),
-    "rem": _two(_rem),
+    "fmod": _two(np.fmod),
+    "rem": _two(np.remainder),
     "pow": _two(_power),
     "prelu": _parametric,
     "part_add": _partial(np.add),
@@ -226,8 +216,8 @@ VECTOR: Mapping[str, Compute] = {
     "xors": _two(np.bitwise_xor),
     "shls": _two(_shift_left),
     "shrs": _two(_shift_right),
-    "fmods": _two(_fmod),
-    "rems": _two(_rem),
+    "fmods": _two(np.fmod),
+    "rems": _two(np.remainder),
     "pows": _two(_power),
     "lrelu": _leaky,
     "addsc": _three(np.add),
