@@ -140,6 +140,21 @@ def test_a_request_to_share_does_not_make_live_sets_overlap():
     assert "does not fit" in failure([vec(0, 100, (0, 5)), vec(1, 100, (5, 6), share=("t0",))]).message
 
 
+def test_a_request_to_share_names_another_set_of_the_users_in_the_same_space():
+    left = tenant(1, "left", 1, Space.LEFT, 16, 16, "bf16")
+    unknown = failure([vec(0, 8, share=("t7",)), left])
+    assert (unknown.message, unknown.place) == (
+        "'t0' wants to share with 't7', but there is no slot set of that name",
+        at(1),
+    )
+    assert failure([vec(0, 8, share=("t0",))]).message == "'t0' wants to share with itself"
+    other = failure([vec(0, 8, share=("left",)), left])
+    assert other.message == "'t0' wants to share with 'left', but one is in vec, the other in left"
+    assert other.notes[0].place == at(2)
+    owned = failure([vec(0, 8, share=("t1",)), vec(1, 8, owned=True)])
+    assert owned.kind == "slot-set"
+
+
 def test_a_request_to_share_is_between_two_sets_only():
     tenants = [vec(0, 60, (0, 1)), vec(1, 60, (2, 3), share=("t0",)), vec(2, 60, (4, 5), share=("t1",)), vec(3, 30)]
     found = plan(tenants, A2A3)
@@ -186,7 +201,7 @@ def test_random_plans_are_sound():
         tenants: list[Tenant] = []
         for key in range(rng.randint(1, 9)):
             start = rng.randint(0, 20)
-            share = tuple(f"t{rng.randint(0, 9)}" for _ in range(rng.choice((0, 0, 1, 2))))
+            share = tuple(f"t{rng.randrange(key)}" for _ in range(rng.choice((0, 0, 1, 2))) if key)
             addr = rng.randint(0, 100) * KIB if rng.random() < 0.1 else None
             owned = rng.random() < 0.6
             life = (start, start + rng.randint(0, 8))

@@ -5,10 +5,13 @@ holds a read, but not the write whose content is read, needs that content until 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pto_buf.errors import Place
 from pto_buf.memory.tenant import Life
+from pto_buf.slots import program
+from pto_buf.slots.program import Access, Block, Branch, Op, Program, Release
+from pto_buf.slots.terms import Const, Term
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,13 @@ class Touch:
     known: bool = False
     """Whether a write that comes before in every run is known to have left what is read here."""
     place: Place | None = None
+
+
+def lives(kernel: Program) -> dict[int, Life]:
+    """The life of every slot set of a kernel, by the key of the set. Positions are the keys of ops."""
+    walk = _Walk()
+    walk.block(kernel.body, None, {})
+    return {one.key: life_of(walk.touches.get(one.key, ()), walk.loops) for one in kernel.sets}
 
 
 def life_of(touches: Sequence[Touch], loops: Sequence[Loop], born: int = 0) -> Life:
@@ -68,3 +78,75 @@ def _up_to(loop: int | None, outside: int | None, loops: Sequence[Loop]) -> list
         found.append(loop)
         loop = loops[loop].outer
     return found
+
+
+_Slot = tuple[int, Term]
+"""A slot as its set and index name it. The index of a set of one slot is 0, however it is spelt."""
+
+_Written = dict[_Slot, int | None]
+"""For slots that were written before in every run, the innermost loop around that write."""
+
+
+@dataclass
+class _Walk:
+    """Finds for each read the write before it in the same block or in one around it."""
+
+    loops: list[Loop] = field(default_factory=list[Loop])
+    touches: dict[int, list[Touch]] = field(default_factory=dict[int, list[Touch]])
+    loop_of: dict[int, int | None] = field(default_factory=dict[int, int | None])
+    """The innermost loop around each op, by the op's key."""
+
+    def block(self, nodes: Block, loop: int | None, written: _Written) -> tuple[int, Place | None]:
+        """Walk a block; `written` maps slots to the loop of the write that comes before. Returns the last position."""
+        last: tuple[int, Place | None] = (-1, None)
+        for node in nodes:
+            match node:
+                case Op():
+                    self._op(node, loop, written)
+                    last = node.key, node.place
+                case Release():
+                    last = node.key, node.place
+                case Branch():
+                    ends = [self.block(arm, loop, dict(written)) for arm in (node.then, node.otherwise)]
+                    last = max((node.key, node.place), *ends, key=lambda end: end[0])
+                case program.Loop():
+                    last = self._loop(node, (node.body,), loop, written)
+                case program.While():
+                    last = self._loop(node, (node.before, node.after), loop, written)
+        return last
+
+    def _loop(
+        self,
+        node: program.Loop | program.While,
+        bodies: Sequence[Block],
+        outer: int | None,
+        written: _Written,
+    ) -> tuple[int, Place | None]:
+        index = len(self.loops)
+        self.loops.append(Loop(node.key, node.key, outer))
+        inner = dict(written)
+        ends = [self.block(body, index, inner) for body in bodies]
+        last = max((node.key, node.place), *ends, key=lambda end: end[0])
+        self.loops[index] = Loop(node.key, last[0], outer, node.place, last[1])
+        return last
+
+    def _op(self, op: Op, loop: int | None, written: _Written) -> None:
+        self.loop_of[op.key] = loop
+        for access in op.accesses:
+            since, known = self._writer(access, written)
+            touch = Touch(op.key, loop, access.role.reads, since, known, op.place)
+            self.touches.setdefault(access.slots.key, []).append(touch)
+        for access in op.accesses:
+            # A write through a view leaves the rest of the slot as it was.
+            if access.role.writes and (access.start, access.end) == (0, None):
+                written[_slot(access)] = loop
+
+    def _writer(self, access: Access, written: _Written) -> tuple[int | None, bool]:
+        if access.lease is not None:
+            return self.loop_of[access.lease], True
+        slot = _slot(access)
+        return written.get(slot), slot in written
+
+
+def _slot(access: Access) -> _Slot:
+    return access.slots.key, Const(0) if access.slots.count == 1 else access.term

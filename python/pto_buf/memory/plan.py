@@ -8,14 +8,14 @@ sharing, with bytes taken over as late as possible; both; and last, the tightest
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pto_buf.errors import Diagnostic, DiagnosticError
+from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Space, Target
 from pto_buf.memory.banks import WINDOW, SourcePair, clashes, phases, relevant
 from pto_buf.memory.exact import fitting, tightest
 from pto_buf.memory.overflow import overflow
 from pto_buf.memory.packing import NOWHERE_ELSE, Addresses, Item, NextFit, Range, gaps, stack, sweep
 from pto_buf.memory.pinned import check_pinned
-from pto_buf.memory.sharing import may_share, partners
+from pto_buf.memory.sharing import may_share, partners, wrong_requests
 from pto_buf.memory.tenant import Tenant
 
 _EXACT_STACK = 12
@@ -43,13 +43,13 @@ def plan(tenants: Sequence[Tenant], target: Target, pairs: Sequence[SourcePair] 
     """Place all sets of a function. `tenants` are in program order and have keys of their own.
 
     Raises DiagnosticError with one error for each space whose sets do not fit (`capacity-or-count`) and one for each
-    pinned address that cannot be had (`pinned-address`).
+    pinned address that cannot be had (`pinned-address`) or request to share that cannot be met (`slot-set`).
     """
     by_key = {tenant.key: tenant for tenant in tenants}
     paired = relevant(pairs, by_key, target)
     wanted = phases(paired, by_key, target)
     addresses: Addresses = {}
-    wrong: list[Diagnostic] = []
+    wrong = list(wrong_requests(tenants))
     for space in Space:
         here = [tenant for tenant in tenants if tenant.tile.space is space]
         if not here:
