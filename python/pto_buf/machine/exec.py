@@ -1,6 +1,6 @@
 """Running a `pto` function concretely: from numbers for its arguments to the stream of steps for the pipes."""
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from xdsl.dialects import func
@@ -107,8 +107,15 @@ def _input(number: int, name: str, type: Attribute, scalars: Scalars) -> Any:
     return wrap(int(value), bits)
 
 
-def scalar_arguments(function: func.FuncOp) -> Iterable[tuple[int, str, Attribute]]:
+def scalar_arguments(function: func.FuncOp) -> Iterator[tuple[int, str, Attribute]]:
     """Position, name and type of each argument that is a number."""
     for number, (name, argument) in enumerate(zip(argument_names(function), function.body.block.args, strict=True)):
         if not isinstance(argument.type, PtrType):
             yield number, name, argument.type
+
+
+def pointer_arguments(function: func.FuncOp) -> Iterator[tuple[int, str, str]]:
+    """Position, name and element type of each argument that points to global memory."""
+    for number, (name, argument) in enumerate(zip(argument_names(function), function.body.block.args, strict=True)):
+        if isinstance(argument.type, PtrType):
+            yield number, name, argument.type.data.dtype

@@ -1,0 +1,138 @@
+"""Takes set/wait pairs out of a kernel, one after another, to see which of them its result depends on."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from pto_buf.errors import DiagnosticError
+from pto_buf.hw import Pipe
+from pto_buf.machine.exec import Steps
+from pto_buf.machine.steps import CoreId, Exec, SetFlag, Step, WaitFlag
+from pto_buf.sim.orders import QUEUED, Order, Policy, late
+from pto_buf.sim.simulate import Launch, Run, simulate
+
+Key: TypeAlias = tuple[Pipe, Pipe, int]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The `number`-th set of a flag, counted from 0, and the wait that it releases (None: nothing waits for it)."""
+
+    number: int
+    set: SetFlag
+    wait: WaitFlag | None
+
+    @property
+    def key(self) -> Key:
+        return self.set.src, self.set.dst, self.set.id
+
+    @property
+    def sites(self) -> tuple[int, int | None]:
+        """The ops of the text that the pair comes from."""
+        return self.set.site, self.wait.site if self.wait is not None else None
+
+    def __str__(self) -> str:
+        trips = ", ".join(str(trip) for _, trip in self.set.trips)
+        at = f" at {self.set.place}" if self.set.place else ""
+        return f"{self.set.src} -> {self.set.dst} id {self.set.id}, set {self.number}{at} (trip {trips or '-'})"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of a run without `pairs`: `how` names the fault, or `value`, and None if nothing changed."""
+
+    pairs: tuple[Pair, ...]
+    how: str | None
+    order: Order | None
+
+
+def executed_pairs(steps: Iterable[Step]) -> tuple[Pair, ...]:
+    """The pairs of one core's run, in the order of their sets."""
+    sets: dict[Key, list[SetFlag]] = {}
+    waits: dict[Key, list[WaitFlag]] = {}
+    order: list[tuple[Key, int]] = []
+    for step in steps:
+        if isinstance(step, SetFlag):
+            key = (step.src, step.dst, step.id)
+            order.append((key, len(sets.setdefault(key, []))))
+            sets[key].append(step)
+        elif isinstance(step, WaitFlag):
+            waits.setdefault((step.src, step.dst, step.id), []).append(step)
+    pairs: list[Pair] = []
+    for key, number in order:
+        waiting = waits.get(key, [])
+        pairs.append(Pair(number, sets[key][number], waiting[number] if number < len(waiting) else None))
+    return tuple(pairs)
+
+
+def without(pairs: Sequence[Pair]) -> Callable[[Steps], Steps]:
+    """An edit of a core's steps that leaves the sets and waits of these pairs out."""
+    gone = frozenset((pair.key, pair.number) for pair in pairs)
+
+    def edit(steps: Steps) -> Steps:
+        sets: dict[Key, int] = {}
+        waits: dict[Key, int] = {}
+        answer: Any = None
+        while True:
+            try:
+                step = steps.send(answer)
+            except StopIteration:
+                return
+            answer = None
+            if isinstance(step, (SetFlag, WaitFlag)):
+                counts = sets if isinstance(step, SetFlag) else waits
+                key = (step.src, step.dst, step.id)
+                number = counts.get(key, 0)
+                counts[key] = number + 1
+                if (key, number) in gone:
+                    continue
+            answer = yield step
+
+    return edit
+
+
+def remove_each_pair(launch: Launch, *, by_site: bool = False) -> tuple[Verdict, ...]:
+    """Run the kernel without each executed pair, or without all pairs of the same two ops, in every adverse order.
+
+    Raises DiagnosticError when the whole kernel has a fault or depends on the order of its pipes: then a pair more or
+    less says nothing.
+    """
+    steps = list(launch.steps(CoreId(0, launch.blocks)))
+    pipes = [pipe for pipe in QUEUED if any(isinstance(step, Exec) and pipe in step.pipes for step in steps)]
+    expected = simulate(launch, Order(Policy.EARLY)).checked()
+    for pipe in pipes:
+        found = simulate(launch, late(pipe)).checked()
+        if difference(expected, found) is not None:
+            raise DiagnosticError.at(
+                None, f"the result depends on the order of the pipes: {late(pipe)} differs from early", kind="race"
+            )
+    groups: dict[object, list[Pair]] = {}
+    for pair in executed_pairs(steps):
+        groups.setdefault(pair.sites if by_site else (pair.key, pair.number), []).append(pair)
+    return tuple(_verdict(launch, expected, tuple(group), pipes) for group in groups.values())
+
+
+def _verdict(launch: Launch, expected: Run, pairs: tuple[Pair, ...], pipes: Sequence[Pipe]) -> Verdict:
+    first = pairs[0].set.dst
+    for pipe in sorted(pipes, key=lambda pipe: pipe is not first):
+        order = late(pipe)
+        run = simulate(launch, order, without(pairs))
+        if run.faults:
+            return Verdict(pairs, run.faults[0].kind, order)
+        if difference(expected, run) is not None:
+            return Verdict(pairs, "value", order)
+    return Verdict(pairs, None, None)
+
+
+def difference(expected: Run, found: Run) -> str | None:
+    """The first array in which two runs differ in any bit; None if there is none."""
+    for name, array in expected.arrays.items():
+        if not np.array_equal(_bits(array), _bits(found.arrays[name])):
+            return name
+    return None
+
+
+def _bits(array: Any) -> Any:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)

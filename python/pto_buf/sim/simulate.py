@@ -1,0 +1,100 @@
+"""Runs a `pto` function on arrays, in a legal order of the pipes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects import func
+
+from pto_buf.dialect.tile_op import target_of
+from pto_buf.errors import DiagnosticError, UsageError
+from pto_buf.machine.dtypes import NUMPY_DTYPES
+from pto_buf.machine.exec import DEFAULT_LIMIT, Scalars, Steps, execute, pointer_arguments
+from pto_buf.machine.steps import CoreId
+from pto_buf.sim.engine import Engine
+from pto_buf.sim.faults import Fault, SimulationFault
+from pto_buf.sim.history import Displaced
+from pto_buf.sim.memory import Array, Global
+from pto_buf.sim.orders import Order, Policy
+from pto_buf.sim.values import Values
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run left: the arrays behind the pointer arguments by name, and what went wrong on the way.
+
+    `displaced` names reads that saw another value than the order of issue gives: the sign of a missing fence.
+    """
+
+    order: Order
+    arrays: Mapping[str, Array]
+    faults: tuple[Fault, ...]
+    displaced: tuple[Displaced, ...]
+
+    def checked(self) -> "Run":
+        """This run. Raises DiagnosticError with every fault."""
+        if self.faults:
+            raise DiagnosticError(*(fault.diagnostic for fault in self.faults))
+        return self
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel with its arguments: arrays and numbers by name or position of the argument."""
+
+    function: func.FuncOp
+    arrays: Mapping[Any, Array]
+    scalars: Scalars
+    blocks: int = 1
+    limit: int = DEFAULT_LIMIT
+    """Instructions of one scalar unit."""
+
+    def steps(self, core: CoreId) -> Steps:
+        return execute(self.function, self.scalars, limit=self.limit, core=core)
+
+
+def simulate(launch: Launch, order: Order, edit: Callable[[Steps], Steps] = lambda steps: steps) -> Run:
+    """Run every block of the kernel, one after another, on copies of the arrays.
+
+    `edit` may change what a core does. Faults end the run of their block and are in the result. Raises UsageError for
+    missing or ill-typed arguments, DiagnosticError for what cannot be simulated.
+    """
+    function, arrays = launch.function, launch.arrays
+    names = {number: name for number, name, _ in pointer_arguments(function)}
+    memory = Global(_arrays(function, arrays), names)
+    faults: list[Fault] = []
+    displaced: list[Displaced] = []
+    for block in range(launch.blocks):
+        steps = [edit(launch.steps(CoreId(block, launch.blocks)))]
+        values = Values(target_of(function), memory, len(steps), overlap=order.policy is Policy.LATE)
+        engine = Engine(steps, values, order)
+        try:
+            engine.run()
+        except SimulationFault as error:
+            faults.append(error.fault)
+        faults += engine.faults
+        displaced += values.displaced
+    shaped = {name: memory.arrays[number].reshape(_given(arrays, number, name).shape) for number, name in names.items()}
+    return Run(order, shaped, tuple(faults), tuple(displaced))
+
+
+def _given(arrays: Mapping[Any, Array], number: int, name: str) -> Array:
+    return arrays[name] if name in arrays else arrays[number]
+
+
+def _arrays(function: func.FuncOp, arrays: Mapping[Any, Array]) -> dict[int, Array]:
+    wanted = {name: number for number, name, _ in pointer_arguments(function)}
+    unknown = [key for key in arrays if key not in wanted and key not in wanted.values()]
+    if unknown:
+        raise UsageError(f"no pointer argument {unknown[0]!r}", f"there is: {', '.join(wanted)}")
+    found: dict[int, Array] = {}
+    for number, name, dtype in pointer_arguments(function):
+        if name not in arrays and number not in arrays:
+            raise UsageError(f"argument '{name}' needs an array", f"give {name}=...")
+        array = _given(arrays, number, name)
+        if dtype not in NUMPY_DTYPES:
+            raise UsageError(f"argument '{name}' holds {dtype}, which numpy does not have: it cannot be simulated")
+        if array.dtype != NUMPY_DTYPES[dtype]:
+            raise UsageError(f"argument '{name}' holds {dtype}, found an array of {array.dtype}")
+        found[number] = array
+    return found
