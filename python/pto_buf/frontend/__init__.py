@@ -1,0 +1,5 @@
+"""The bridge from the pypto DSL: reads Python source, never runs it, and yields the `ptobuf` form of its kernels."""
+
+from pto_buf.frontend.read import kernels, read
+
+__all__ = ["kernels", "read"]

@@ -1,0 +1,165 @@
+"""Calls: which op of the DSL is meant, in which spelling, and where its destination stands."""
+
+import ast
+from collections.abc import Callable, Mapping
+
+from pto_buf.dialect.table import rows_by_dsl
+from pto_buf.frontend import compute, memory, slots
+from pto_buf.frontend.arguments import Arguments, Evaluate, bind, parameters
+from pto_buf.frontend.context import Context
+from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
+from pto_buf.frontend.scalars import extremum, number
+from pto_buf.frontend.signatures import COMMUTATIVE, OPERANDS, UNIFIED_SCALAR
+from pto_buf.frontend.tiles import not_a_tile
+from pto_buf.frontend.values import Nothing, Scalar, Slot, SlotSet, Static, Tensor, Tile, Value
+
+Handler = Callable[[Arguments], Value]
+
+_TILES: Mapping[str, tuple[str, Handler]] = {
+    "load": ("tensor, offsets, shapes, valid_shape|valid_shapes=, target_memory=", memory.load),
+    "extract": ("src, index_row, index_col, shape=, target_memory=", memory.extract),
+    "move": ("tile, target_memory=, blayout=, slayout=", memory.move),
+    "create": ("shape, dtype, target_memory=", memory.create),
+    "matmul": (OPERANDS["matmul"], compute.matmul),
+    "matmul_bias": (OPERANDS["matmul_bias"], compute.matmul),
+    "matmul_acc": (OPERANDS["matmul_acc"], compute.matmul_acc),
+}
+"""Ops that yield a tile, each with an `_into` form and `out=`."""
+
+_OTHERS: Mapping[str, tuple[str, Handler]] = {
+    "store": ("tile, offsets, output_tensor, shapes=", memory.store_tile),
+    "create_tile_buffers": ("count, shape, dtype, memory_space|mem|target_memory", slots.create_tile_buffers),
+    "release": ("tile|slot|x", slots.release),
+}
+
+_SYNONYMS = {"create_tile": "create"}
+
+_INTO = "_into"
+
+
+def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
+    """`pl.<path>(...)`. Raises DiagnosticError."""
+    once = _Once(evaluate)
+    name = path.removeprefix("tile.").removeprefix("tensor.") if path.count(".") == 1 else path
+    name = _SYNONYMS.get(name, name)
+    with ctx.at(node):
+        if name in ("min", "max") and not node.keywords:
+            return _extremum(ctx, node, name, once)
+        if name in _OTHERS:
+            signature, handler = _OTHERS[name]
+            return handler(bind(ctx, node, name, parameters(signature), once))
+        into = name.endswith(_INTO)
+        op = name.removesuffix(_INTO) if into else name
+        if op not in _TILES:
+            op = _unified(op, node, once)
+        if op in _TILES:
+            signature, handler = _TILES[op]
+        elif op in OPERANDS and op in rows_by_dsl():
+            signature, handler = OPERANDS[op], compute.elementwise
+        else:
+            raise ctx.error(node, f"there is no op 'pl.{path}' for tiles", kind=UNKNOWN_OP)
+        if op in COMMUTATIVE_SCALARS and not into:
+            node = _number_last(node, once)
+        return handler(_bind_tile_op(ctx, node, op, signature, into, once))
+
+
+COMMUTATIVE_SCALARS = frozenset(UNIFIED_SCALAR[op] for op in COMMUTATIVE)
+
+
+class _Once:
+    """Evaluates each argument once, however often the spelling makes us look at it."""
+
+    def __init__(self, evaluate: Evaluate):
+        self._evaluate = evaluate
+        self._seen: dict[int, Value] = {}
+
+    def __call__(self, node: ast.expr) -> Value:
+        if id(node) not in self._seen:
+            self._seen[id(node)] = self._evaluate(node)
+        return self._seen[id(node)]
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Scalar) or (isinstance(value, Static) and isinstance(value.value, (int, float)))
+
+
+def _unified(op: str, node: ast.Call, evaluate: Evaluate) -> str:
+    """`pl.add(tile, 1.0)` is `adds`."""
+    if op in UNIFIED_SCALAR and any(_is_number(evaluate(argument)) for argument in _operand_nodes(node)):
+        return UNIFIED_SCALAR[op]
+    return op
+
+
+def _operand_nodes(node: ast.Call) -> list[ast.expr]:
+    keywords = [keyword.value for keyword in node.keywords if keyword.arg in ("lhs", "rhs")]
+    return [*(one for one in node.args if not isinstance(one, ast.Starred)), *keywords]
+
+
+def _number_last(node: ast.Call, evaluate: Evaluate) -> ast.Call:
+    """`pl.add(1.0, tile)` as `pl.add(tile, 1.0)`."""
+    if len(node.args) == 2 and _is_number(evaluate(node.args[0])) and not _is_number(evaluate(node.args[1])):
+        swapped = ast.Call(node.func, [node.args[1], node.args[0]], node.keywords)
+        return ast.copy_location(swapped, node)
+    return node
+
+
+def _bind_tile_op(ctx: Context, node: ast.Call, op: str, signature: str, into: bool, evaluate: Evaluate) -> Arguments:
+    """Bind the arguments; the destination becomes `out`, whichever way it is spelt."""
+    if not into:
+        return bind(ctx, node, op, parameters(f"{signature}, out="), evaluate)
+    if op == "matmul_acc":
+        return _bind_accumulate(ctx, node, signature, evaluate)
+    if any(keyword.arg in ("dst", "out") for keyword in node.keywords):
+        return bind(ctx, node, op, parameters(f"{signature}, out|dst="), evaluate)
+    last = _destination_is_last(ctx, node, op, evaluate)
+    first = [node.args[-1], *node.args[:-1]] if last else node.args
+    reordered = ast.copy_location(ast.Call(node.func, list(first), node.keywords), node)
+    return bind(ctx, reordered, op, parameters(f"out|dst, {signature}"), evaluate)
+
+
+def _bind_accumulate(ctx: Context, node: ast.Call, signature: str, evaluate: Evaluate) -> Arguments:
+    """The accumulator is the destination, spelt once, or twice as in `(dst, acc, lhs, rhs)`."""
+    given = len(node.args) + len(node.keywords)
+    if given > 3:
+        return bind(ctx, node, "matmul_acc", parameters(f"out|dst, {signature}"), evaluate)
+    return bind(ctx, node, "matmul_acc", parameters(signature.replace("acc", "acc|dst|out", 1)), evaluate)
+
+
+def _destination_is_last(ctx: Context, node: ast.Call, op: str, evaluate: Evaluate) -> bool:
+    """Whether the last positional argument is the destination; else it is the first. Raises DiagnosticError."""
+    arguments = [one for one in node.args if not isinstance(one, ast.Starred)]
+    if not arguments:
+        raise ctx.error(node, f"'{op}_into' lacks its destination", kind=ARGUMENTS, help="dst=slot, or slot first")
+    values = [evaluate(one) for one in arguments]
+    if _is_slot(values[0]) and not (op in ("extract", "move") and _is_slot(values[-1]) and not _is_tile(values[1])):
+        return False
+    if _is_slot(values[-1]) and len(values) > 1:
+        return True
+    if isinstance(values[0], (SlotSet, Tensor)):
+        raise not_a_tile(ctx, arguments[0], values[0], "the destination")
+    raise ctx.error(
+        node,
+        f"'{op}_into' needs a slot to write into, as its first argument or as dst=",
+        kind=SHAPE,
+        help="make one with pl.create_tile_buffers",
+    )
+
+
+def _is_slot(value: Value) -> bool:
+    return isinstance(value, Slot) or (isinstance(value, Tile) and value.home is not None)
+
+
+def _is_tile(value: Value) -> bool:
+    return isinstance(value, (Slot, Tile, SlotSet))
+
+
+def _extremum(ctx: Context, node: ast.Call, name: str, evaluate: Evaluate) -> Value:
+    if not node.args:
+        raise ctx.error(node, f"'{name}' lacks its arguments", kind=ARGUMENTS)
+    values = [number(ctx, one, evaluate(one), f"an argument of '{name}'") for one in node.args]
+    return extremum(ctx, node, values, name == "max")
+
+
+def nothing(op: str) -> Value:
+    """The value of a call that yields none."""
+    return Nothing(op)

@@ -1,0 +1,105 @@
+"""What the parts of the reader share while they read one kernel."""
+
+import ast
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.ir import Block, SSAValue
+
+from pto_buf.errors import Collector, DiagnosticError, Note, Place
+from pto_buf.frontend.builder import Builder
+from pto_buf.frontend.held import Held
+from pto_buf.frontend.kinds import UNSUPPORTED
+from pto_buf.frontend.placement import OwnedSet, Pipeline
+from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet
+from pto_buf.hw import Target
+
+
+@lru_cache(maxsize=1 << 12)
+def _location(place: Place) -> LocationAttr:
+    return FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.col))
+
+
+class SourceText:
+    """A text the user wrote: places of its syntax tree's nodes, columns counted in characters from 1."""
+
+    def __init__(self, text: str, file: str):
+        self.text = text
+        self.file = file
+        self._lines = text.split("\n")
+
+    def place(self, node: ast.AST) -> Place:
+        """Where a node starts."""
+        line, offset = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+        if not 1 <= line <= len(self._lines):
+            return Place(self.file, line)
+        row = self._lines[line - 1]
+        if not row.isascii():  # `ast` counts bytes
+            offset = len(row.encode()[:offset].decode(errors="replace"))
+        return Place(self.file, line, offset + 1)
+
+    def location(self, node: ast.AST) -> LocationAttr:
+        """The location attribute of a node."""
+        return _location(self.place(node))
+
+
+@dataclass
+class Context:
+    """One kernel while it is read."""
+
+    source: SourceText
+    target: Target
+    builder: Builder
+    collector: Collector
+    globals: Mapping[str, object]
+    """What module constants and imported names stand for."""
+    scope: Scope = field(default_factory=Scope)
+    held: Held = field(default_factory=Held)
+    pipelines: list[Pipeline] = field(default_factory=list[Pipeline])
+    """The `pl.pipeline` loops around the current statement, outermost first."""
+    owned: list[OwnedSet] = field(default_factory=list[OwnedSet])
+    declared: list[SlotSet] = field(default_factory=list[SlotSet])
+    depth: int = 0
+    """Loops and branches around the current statement."""
+
+    def scalar(self, value: SSAValue) -> Scalar:
+        """An index value that is known not to be negative."""
+        return Scalar(value, "index", 0)
+
+    def place(self, node: ast.AST) -> Place:
+        return self.source.place(node)
+
+    def error(
+        self, node: ast.AST, message: str, *notes: Note, kind: str = UNSUPPORTED, help: str | None = None
+    ) -> DiagnosticError:
+        """An error at a node, to be raised."""
+        return DiagnosticError.at(self.place(node), message, *notes, help=help, kind=kind)
+
+    @contextmanager
+    def at(self, node: ast.AST) -> Generator[None]:
+        """Ops made inside get the node's place."""
+        with self.builder.at(self.source.location(node)):
+            yield
+
+    @contextmanager
+    def region(self, block: Block, loop: bool) -> Generator[None]:
+        """What is read inside goes to `block`, the body of a loop or an arm of a branch."""
+        self.depth += 1
+        try:
+            with self.builder.inside(block), self.held.region(loop):
+                yield
+        finally:
+            self.depth -= 1
+
+    def attempt(self, action: Callable[[], None], otherwise: Callable[[], None]) -> None:
+        """Run `action`; on a mistake of the user's remember it and run `otherwise`, so that reading goes on."""
+        try:
+            action()
+        except DiagnosticError as err:
+            self.collector.add(err)
+            otherwise()
+        except PoisonedError:
+            otherwise()

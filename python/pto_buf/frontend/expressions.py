@@ -1,0 +1,195 @@
+"""Expressions of a kernel's body."""
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pto_buf.frontend import constants, scalars, slots
+from pto_buf.frontend.arguments import sequence
+from pto_buf.frontend.calls import call
+from pto_buf.frontend.context import Context
+from pto_buf.frontend.kinds import SHAPE, UNDEFINED, UNKNOWN_OP
+from pto_buf.frontend.names import DType, Symbol
+from pto_buf.frontend.values import (
+    Poison,
+    PoisonedError,
+    Scalar,
+    SlotSet,
+    Static,
+    Tensor,
+    Tuple,
+    Unbound,
+    Value,
+    describe,
+)
+
+
+def evaluate(ctx: Context, node: ast.expr) -> Value:
+    """The value of an expression. Raises DiagnosticError at the part that is wrong."""
+    handler = _HANDLERS.get(type(node))
+    if handler is None:
+        what = _UNSUPPORTED.get(type(node), f"{type(node).__name__} expressions")
+        raise ctx.error(node, f"{what} are not part of the DSL")
+    with ctx.at(node):
+        return handler(ctx, node)
+
+
+_UNSUPPORTED: Mapping[type[ast.expr], str] = {
+    ast.IfExp: "conditional expressions",
+    ast.ListComp: "comprehensions",
+    ast.SetComp: "comprehensions",
+    ast.DictComp: "comprehensions",
+    ast.GeneratorExp: "comprehensions",
+    ast.Lambda: "lambdas",
+    ast.NamedExpr: "assignments inside an expression",
+    ast.JoinedStr: "formatted strings",
+    ast.Starred: "unpackings with '*'",
+    ast.Dict: "dictionaries",
+    ast.Set: "sets",
+    ast.Await: "await expressions",
+    ast.Yield: "yield expressions",
+}
+
+
+def _constant(ctx: Context, node: ast.Constant) -> Value:
+    return Static(node.value)
+
+
+def _name(ctx: Context, node: ast.Name) -> Value:
+    value = ctx.scope.bindings.get(node.id)
+    if value is None:
+        if node.id in ctx.globals:
+            return Static(ctx.globals[node.id])
+        raise ctx.error(
+            node, f"'{node.id}' is neither a name of this kernel nor a constant of its file", kind=UNDEFINED
+        )
+    if isinstance(value, Poison):
+        raise PoisonedError
+    if isinstance(value, Unbound):
+        raise ctx.error(node, f"'{node.id}' {value.why}", kind=UNDEFINED)
+    return value
+
+
+def _attribute(ctx: Context, node: ast.Attribute) -> Value:
+    value = evaluate(ctx, node.value)
+    if isinstance(value, Tensor):
+        if node.attr == "shape":
+            return Tuple(value.shape)
+        if node.attr == "dtype":
+            return Static(DType(value.dtype))
+    if isinstance(value, Static):
+        try:
+            return Static(constants.attribute(value.value, node.attr))
+        except TypeError:
+            pass
+    raise ctx.error(node, f"{describe(value)} has no attribute '{node.attr}'")
+
+
+def _binary(ctx: Context, node: ast.BinOp) -> Value:
+    left, right = evaluate(ctx, node.left), evaluate(ctx, node.right)
+    one = scalars.number(ctx, node.left, left, f"the left of '{scalars.symbol(node.op)}'")
+    other = scalars.number(ctx, node.right, right, f"the right of '{scalars.symbol(node.op)}'")
+    return scalars.binary(ctx, node, node.op, one, other)
+
+
+def _unary(ctx: Context, node: ast.UnaryOp) -> Value:
+    return scalars.unary(ctx, node, node.op, evaluate(ctx, node.operand))
+
+
+def _compare(ctx: Context, node: ast.Compare) -> Value:
+    if len(node.ops) != 1:
+        raise ctx.error(node, "chained comparisons are not part of the DSL", help="write a < b and b < c")
+    left, right = evaluate(ctx, node.left), evaluate(ctx, node.comparators[0])
+    if isinstance(left, Static) and isinstance(right, Static):
+        try:
+            return Static(constants.compare(node.ops[0], left.value, right.value))
+        except TypeError as err:
+            raise ctx.error(node, str(err)) from None
+    one = scalars.number(ctx, node.left, left, "what is compared")
+    other = scalars.number(ctx, node.comparators[0], right, "what is compared")
+    return scalars.compare(ctx, node, node.ops[0], one, other)
+
+
+def _logical(ctx: Context, node: ast.BoolOp) -> Value:
+    values = [scalars.truth(ctx, part, evaluate(ctx, part)) for part in node.values]
+    return scalars.logical(ctx, node, values)
+
+
+def _sequence(ctx: Context, node: ast.Tuple | ast.List) -> Value:
+    items = tuple(evaluate(ctx, item) for item in node.elts)
+    if all(isinstance(item, Static) for item in items):
+        return Static(tuple(item.value for item in items if isinstance(item, Static)))
+    return Tuple(items)
+
+
+def _subscript(ctx: Context, node: ast.Subscript) -> Value:
+    value = evaluate(ctx, node.value)
+    if isinstance(value, SlotSet):
+        index: Value = Static(None)
+        if not isinstance(node.slice, (ast.Slice, ast.Tuple)):
+            index = evaluate(ctx, node.slice)
+        return slots.subscript(ctx, node, value, index)
+    items = sequence(value)
+    if items is None:
+        raise ctx.error(node, f"{describe(value)} cannot be indexed here")
+    position = scalars.known_int(evaluate(ctx, node.slice)) if not isinstance(node.slice, ast.Slice) else None
+    if position is None:
+        raise ctx.error(node, "a tuple is indexed by a constant integer", kind=SHAPE)
+    if not -len(items) <= position < len(items):
+        raise ctx.error(node, f"index {position} is outside the tuple's {len(items)} items", kind=SHAPE)
+    return items[position]
+
+
+def _call(ctx: Context, node: ast.Call) -> Value:
+    def argument(part: ast.expr) -> Value:
+        return evaluate(ctx, part)
+
+    if isinstance(node.func, ast.Name) and node.func.id not in ctx.scope.bindings and node.func.id not in ctx.globals:
+        return _builtin(ctx, node, node.func.id)
+    callee = evaluate(ctx, node.func)
+    if not isinstance(callee, Static) or not isinstance(callee.value, Symbol):
+        raise ctx.error(node, f"{describe(callee)} cannot be called", kind=UNKNOWN_OP)
+    path = callee.value.path
+    if path == "const" and node.args:
+        return scalars.number(ctx, node.args[0], argument(node.args[0]), "a constant")
+    return call(ctx, node, path, argument)
+
+
+def _builtin(ctx: Context, node: ast.Call, name: str) -> Value:
+    """Harmless built-ins over what is known while reading; `len` of a slot set; `min` and `max` of scalars."""
+    if not constants.is_builtin(name):
+        hint = "use pl.range" if name == "range" else None
+        raise ctx.error(node, f"'{name}' is no function of the DSL", help=hint)
+    if node.keywords:
+        raise ctx.error(node, f"'{name}' takes no keywords here")
+    values = [evaluate(ctx, one) for one in node.args]
+    if name == "len" and len(values) == 1:
+        if isinstance(values[0], SlotSet):
+            return slots.length(values[0])
+        if isinstance(values[0], Tuple):
+            return Static(len(values[0].items))
+    if name in ("min", "max") and any(isinstance(value, Scalar) for value in values):
+        numbers = [scalars.number(ctx, one, v, name) for one, v in zip(node.args, values, strict=True)]
+        return scalars.extremum(ctx, node, numbers, name == "max")
+    known = [value.value for value in values if isinstance(value, Static)]
+    if len(known) != len(values):
+        raise ctx.error(node, f"'{name}' is evaluated while reading, its arguments must be constants")
+    try:
+        return Static(constants.call_builtin(name, known))
+    except (TypeError, ValueError) as err:
+        raise ctx.error(node, f"'{name}': {err}", kind=SHAPE) from None
+
+
+_HANDLERS: Mapping[type[ast.expr], Callable[[Context, Any], Value]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logical,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Subscript: _subscript,
+    ast.Call: _call,
+}

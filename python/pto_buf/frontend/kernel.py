@@ -1,0 +1,154 @@
+"""From one function of the source to one `func.func` of the IR."""
+
+import ast
+from collections.abc import Sequence
+
+from xdsl.dialects import arith, func
+from xdsl.dialects.builtin import FunctionType, UnitAttr
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from pto_buf.dialect.pto import KernelKindAttr, MakeTensorViewOp
+from pto_buf.dialect.table.row import ViewSpec
+from pto_buf.dialect.types import PtrSpec, PtrType, TensorViewType
+from pto_buf.errors import Collector, DiagnosticError
+from pto_buf.frontend.builder import INDEX, Builder, scalar_type
+from pto_buf.frontend.context import Context, SourceText
+from pto_buf.frontend.flow import Flow
+from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.module import Function, Kind
+from pto_buf.frontend.placement import place_sets
+from pto_buf.frontend.statements import Reader
+from pto_buf.frontend.types import ScalarType, TensorType, annotation
+from pto_buf.frontend.values import Number, Scalar, Static, Tensor
+from pto_buf.hw import Core, Space, Target
+from pto_buf.tile import DTYPE_BITS
+
+_CUBE_SPACES = (Space.MAT, Space.LEFT, Space.RIGHT, Space.ACC, Space.BIAS, Space.SCALING)
+
+
+def read_kernel(
+    source: SourceText, function: Function, target: Target, collector: Collector, symbol: str
+) -> func.FuncOp | None:
+    """Read one kernel. Mistakes go to `collector`; the function is None, or of no use, when there are any."""
+    block = Block()
+    builder = Builder(block, source.location(function.node))
+    ctx = Context(source, target, builder, collector, function.globals)
+    flow = Flow()
+    flow.run(function.node.body)
+    try:
+        types = _parameters(ctx, function, block)
+    except DiagnosticError as err:
+        collector.add(err)
+        return None
+    Reader(flow).run(ctx, function.node.body)
+    for err in ctx.held.errors():
+        collector.add(err)
+    if collector.has_errors:
+        return None
+    declared = [(slots.tile, slots.count) for slots in ctx.declared]
+    _unique_names(ctx)
+    for warning in place_sets(ctx.owned, declared, target, builder):
+        collector.diagnostics.append(warning)
+    with ctx.at(function.node):
+        builder.add(func.ReturnOp())
+    builder.finish()
+    result = func.FuncOp(symbol, FunctionType.from_lists(types, []), Region(block))
+    result.location = source.location(function.node)
+    result.attributes["pto.entry"] = UnitAttr()
+    result.attributes["pto.kernel_kind"] = KernelKindAttr(_core(ctx, function))
+    return result
+
+
+def _parameters(ctx: Context, function: Function, block: Block) -> Sequence[Attribute]:
+    """Bind the parameters: tensors and scalars in the order of the source, then one index for each dynamic extent."""
+    node = function.node
+    arguments = node.args
+    if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
+        raise ctx.error(node, "a kernel takes plain positional parameters without defaults")
+    parameters = [*arguments.posonlyargs, *arguments.args]
+    if function.method and parameters and parameters[0].arg == "self":
+        parameters = parameters[1:]
+    types: list[Attribute] = []
+    tensors: list[tuple[ast.arg, TensorType, SSAValue]] = []
+    extents: dict[str, None] = {}
+    for parameter in parameters:
+        declared = None if parameter.annotation is None else annotation(ctx, parameter.annotation)
+        if isinstance(declared, TensorType) and declared.dtype in DTYPE_BITS:
+            type: Attribute = PtrType(PtrSpec(declared.dtype))
+            tensors.append((parameter, declared, block.insert_arg(type, len(types))))
+            extents.update(dict.fromkeys(extent for extent in declared.shape if isinstance(extent, str)))
+        elif isinstance(declared, ScalarType) and (found := scalar_type(declared.dtype)) is not None:
+            type = found
+            argument = block.insert_arg(type, len(types))
+            low = 0 if declared.dtype == "index" else None
+            ctx.scope.bindings[parameter.arg] = Scalar(argument, declared.dtype, low)
+        else:
+            raise ctx.error(
+                parameter,
+                f"parameter '{parameter.arg}' must be annotated as pl.Tensor[...] or pl.Scalar[...]",
+                kind=SHAPE,
+            )
+        block.args[-1].name_hint = parameter.arg
+        types.append(type)
+    dynamic: dict[str, Scalar] = {}
+    for name in extents:
+        dynamic[name] = Scalar(block.insert_arg(INDEX, len(types)), "index", 0)
+        block.args[-1].name_hint = name
+        types.append(INDEX)
+    for parameter, declared, pointer in tensors:
+        with ctx.at(parameter):
+            ctx.scope.bindings[parameter.arg] = _view(ctx, parameter.arg, declared, pointer, dynamic)
+    return types
+
+
+def _view(ctx: Context, name: str, declared: TensorType, pointer: SSAValue, dynamic: dict[str, Scalar]) -> Tensor:
+    """A row-major view of a tensor, at the top of the function."""
+    builder = ctx.builder
+    shape: list[Number] = [dynamic[one] if isinstance(one, str) else Static(one) for one in declared.shape]
+    extents = [one.ssa if isinstance(one, Scalar) else builder.constant(_int(one)) for one in shape]
+    strides: list[SSAValue] = [builder.constant(1)]
+    length: int | SSAValue = 1
+    for extent, number in zip(reversed(extents[1:]), reversed(shape[1:]), strict=True):
+        if isinstance(length, int) and isinstance(number, Static):
+            length = length * _int(number)
+            strides.append(builder.constant(length))
+            continue
+        right = builder.constant(length) if isinstance(length, int) else length
+        length = extent if length == 1 else builder.at_top(arith.MuliOp(extent, right)).result
+        strides.append(length)
+    spec = ViewSpec(tuple(None if isinstance(one, str) else one for one in declared.shape), declared.dtype)
+    view = builder.at_top(
+        MakeTensorViewOp.build(
+            operands=[pointer, extents, list(reversed(strides))], result_types=[TensorViewType(spec)]
+        )
+    ).results[0]
+    view.name_hint = f"{name}_view"
+    return Tensor(name, view, tuple(shape), declared.dtype, declared.written)
+
+
+def _int(value: Static) -> int:
+    assert isinstance(value.value, int)
+    return value.value
+
+
+def _unique_names(ctx: Context) -> None:
+    """Give each set a name of its own, the user's first."""
+    seen = {slots.name for slots in ctx.declared}
+    for owned in ctx.owned:
+        base = name = owned.alloc.set_name.data
+        number = 1
+        while name in seen:
+            number += 1
+            name = f"{base}_{number}"
+        seen.add(name)
+        owned.set_name(name)
+
+
+def _core(ctx: Context, function: Function) -> Core:
+    """Cube if it touches the matrix unit's buffers; the function type says the rest."""
+    if function.kind is Kind.CUBE:
+        return Core.CUBE
+    if function.kind is Kind.VECTOR:
+        return Core.VECTOR
+    tiles = [*(slots.tile for slots in ctx.declared), *(owned.tile for owned in ctx.owned)]
+    return Core.CUBE if any(tile.space in _CUBE_SPACES for tile in tiles) else Core.VECTOR

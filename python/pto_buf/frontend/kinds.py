@@ -1,0 +1,12 @@
+"""The kinds of mistakes that the reader itself reports: slugs for tools, see `pto_buf.errors.Diagnostic`."""
+
+UNSUPPORTED = "unsupported-syntax"
+MEMORY_SPACE = "memory-space"
+SHAPE = "shape-or-dtype"
+COUNT = "capacity-or-count"
+INDEX_RANGE = "slot-index-out-of-range"
+RELEASE = "release-misuse"
+SET_MISUSE = "set-misuse"
+UNDEFINED = "undefined-name"
+ARGUMENTS = "wrong-arguments"
+UNKNOWN_OP = "unknown-op"

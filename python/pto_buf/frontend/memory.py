@@ -1,0 +1,211 @@
+"""Ops that move data: global memory to and from tiles, and tiles to tiles."""
+
+import ast
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from pto_buf.dialect.pto import PartitionViewOp
+from pto_buf.dialect.table import rows_by_dsl
+from pto_buf.dialect.table.row import ViewSpec
+from pto_buf.dialect.types import PartitionViewType
+from pto_buf.frontend.arguments import Arguments, require_space
+from pto_buf.frontend.context import Context
+from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
+from pto_buf.frontend.scalars import bounds, integer, known_int, ssa
+from pto_buf.frontend.tiles import destination, into, new_owned, operand, store
+from pto_buf.frontend.values import Number, Static, Tensor, Tile, Value, describe
+from pto_buf.hw import Space
+from pto_buf.tile import DTYPE_BITS, TileSpec, canonical_tile
+
+
+def tile_spec(ctx: Context, node: ast.AST, space: Space, shape: Sequence[int], dtype: str) -> TileSpec:
+    """The tile of this shape as `space` wants it. Raises DiagnosticError."""
+    if space is Space.GM:
+        raise ctx.error(
+            node, "a tile lies on the chip, not in DDR", kind=MEMORY_SPACE, help="Vec, Mat, Left, Right, Acc or Bias"
+        )
+    if len(shape) != 2:
+        raise ctx.error(node, f"a tile has two extents, found {len(shape)}", kind=SHAPE)
+    if dtype not in DTYPE_BITS:
+        raise ctx.error(node, f"no tile holds elements of type {dtype}", kind=SHAPE)
+    return canonical_tile(space, shape[0], shape[1], dtype, ctx.target)
+
+
+def dest_or_new(args: Arguments, space: Space, shape: Sequence[int], dtype: str) -> Tile:
+    """The destination given by `out=`, or a new tile of ours."""
+    if "out" in args:
+        return destination(args.ctx, args.place("out"), args.value("out"))
+    return new_owned(args.ctx, args.node, tile_spec(args.ctx, args.node, space, shape, dtype), args.op)
+
+
+def tensor(args: Arguments, name: str) -> Tensor:
+    """The tensor given for `name`. Raises DiagnosticError."""
+    value = args.value(name)
+    if not isinstance(value, Tensor):
+        raise args.ctx.error(
+            args.place(name),
+            f"{name} of '{args.op}' must be a tensor in global memory, is {describe(value)}",
+            kind=MEMORY_SPACE if isinstance(value, Tile) else ARGUMENTS,
+        )
+    return value
+
+
+def load(args: Arguments) -> Value:
+    """`pl.load(tensor, offsets, shapes, valid_shape=, target_memory=Vec, out=)`."""
+    ctx = args.ctx
+    source = tensor(args, "tensor")
+    shape = args.extents("shapes")
+    valid: Sequence[Number] = args.numbers("valid_shape") if "valid_shape" in args else [Static(one) for one in shape]
+    if len(valid) != len(shape):
+        raise ctx.error(
+            args.place("valid_shape"),
+            f"valid_shape has {len(valid)} extents, shapes has {len(shape)}",
+            kind=SHAPE,
+        )
+    for extent, whole in zip(valid, shape, strict=True):
+        if (known := known_int(extent)) is not None and not 0 <= known <= whole:
+            raise ctx.error(
+                args.place("valid_shape"), f"valid extent {known} is outside 0 to {whole}, the tile's", kind=SHAPE
+            )
+    space = args.space("target_memory", None)
+    dest = dest_or_new(args, space or Space.VEC, _folded(shape), source.dtype)
+    require_space(args, space, dest.spec.space, MEMORY_SPACE)
+    view = partition(args, source, args.numbers("offsets"), valid)
+    narrowed = None
+    if any(known_int(extent) != whole for extent, whole in zip(valid, shape, strict=True)):
+        narrowed = _valid_extents(args, valid)
+    elif tuple(_folded(shape)) != dest.spec.shape:
+        raise ctx.error(
+            args.node,
+            f"loads {_fmt(_folded(shape))} into a slot of {_fmt(dest.spec.shape)}; they must be equal",
+            kind=SHAPE,
+            help="a smaller part of a slot is given by valid_shape=",
+        )
+    return into(ctx, args.node, rows_by_dsl()["load"], (view,), dest, narrowed)
+
+
+def _folded(shape: Sequence[int]) -> list[int]:
+    """Leading dimensions fold into the rows."""
+    if len(shape) < 2:
+        return [1, *shape]
+    rows = 1
+    for extent in shape[:-1]:
+        rows *= extent
+    return [rows, shape[-1]]
+
+
+def _valid_extents(args: Arguments, valid: Sequence[Number]) -> list[SSAValue | int]:
+    if len(valid) > 2 and any(known_int(extent) != 1 for extent in valid[:-2]):
+        raise args.ctx.error(
+            args.place("valid_shape"), "a valid extent narrower than the tile needs leading extents of 1", kind=SHAPE
+        )
+    pair = [Static(1), *valid] if len(valid) == 1 else list(valid[-2:])
+    return [known if (known := known_int(one)) is not None else ssa(args.ctx, one) for one in pair]
+
+
+def _fmt(shape: Sequence[int | None]) -> str:
+    return "x".join("?" if extent is None else str(extent) for extent in shape)
+
+
+def partition(args: Arguments, source: Tensor, offsets: Sequence[Number], sizes: Sequence[Number]) -> SSAValue:
+    """The window of a tensor. Raises DiagnosticError for a constant window that leaves it."""
+    ctx, rank = args.ctx, len(source.shape)
+    for what, found in (("offsets", offsets), ("shapes", sizes)):
+        if len(found) != rank:
+            raise ctx.error(
+                args.place(what), f"'{source.name}' has {rank} dimensions, {what} has {len(found)}", kind=SHAPE
+            )
+    for axis, (offset, size, extent) in enumerate(zip(offsets, sizes, source.shape, strict=True)):
+        low = bounds(offset)[0] if isinstance(offset, Static) else None
+        length, whole = known_int(size), known_int(extent)
+        if low is not None and (low < 0 or (length is not None and whole is not None and low + length > whole)):
+            raise ctx.error(
+                args.place("offsets"),
+                f"the window [{low}, {low + (length or 0)}) of dimension {axis} leaves '{source.name}' "
+                f"of extent {whole if whole is not None else 'unknown'}",
+                kind=SHAPE,
+            )
+    spec = ViewSpec(tuple(known_int(size) for size in sizes), source.dtype)
+    with ctx.at(args.node):
+        return ctx.builder.add(
+            PartitionViewOp.build(
+                operands=[source.view, [ssa(ctx, one) for one in offsets], [ssa(ctx, one) for one in sizes]],
+                result_types=[PartitionViewType(spec)],
+            )
+        ).results[0]
+
+
+def store_tile(args: Arguments) -> Value:
+    """`pl.store(tile, offsets, output_tensor)`: the result is the tensor, which is the same memory."""
+    ctx = args.ctx
+    tile = operand(ctx, args.place("tile"), args.value("tile"), "what is stored")
+    target = tensor(args, "output_tensor")
+    sizes: list[Number] = [Static(extent) for extent in tile.spec.valid]
+    unknown = iter(tile.valid)
+    for axis, extent in enumerate(tile.spec.valid):
+        if extent is None:
+            sizes[axis] = ctx.scalar(next(unknown))
+    offsets = args.numbers("offsets")
+    rank = len(target.shape)
+    if "shapes" in args:
+        sizes = args.numbers("shapes")
+    elif rank > 2:
+        sizes = [*([Static(1)] * (rank - 2)), *sizes]
+    elif rank == 1 and known_int(sizes[0]) == 1:
+        sizes = sizes[1:]
+    with ctx.at(args.node):
+        view = partition(args, target, offsets, sizes)
+        store(ctx, args.node, rows_by_dsl()["store"], (tile.ssa,), view)
+    return target
+
+
+def extract(args: Arguments) -> Value:
+    """`pl.tile.extract(src, index_row, index_col, shape, target_memory=)`: a window of a tile."""
+    ctx = args.ctx
+    source = operand(ctx, args.place("src"), args.value("src"), "the source")
+    corner = [ssa(ctx, integer(ctx, args.place(name), args.value(name), name)) for name in ("index_row", "index_col")]
+    space = args.space("target_memory", None)
+    if space is None and "out" not in args:
+        raise ctx.error(args.node, "'extract' lacks its argument 'target_memory'", kind=ARGUMENTS)
+    shape = args.extents("shape") if "shape" in args else None
+    if shape is None and "out" not in args:
+        raise ctx.error(args.node, "'extract' lacks its argument 'shape'", kind=ARGUMENTS)
+    dest = dest_or_new(args, space or Space.VEC, shape or (), source.spec.dtype)
+    require_space(args, space, dest.spec.space, MEMORY_SPACE)
+    if shape is not None and tuple(shape) != dest.spec.shape:
+        raise ctx.error(
+            args.place("shape"),
+            f"extracts {_fmt(shape)} into a slot of {_fmt(dest.spec.shape)}; they must be equal",
+            kind=SHAPE,
+        )
+    return into(ctx, args.node, rows_by_dsl()["extract"], (source.ssa, *corner), dest)
+
+
+def move(args: Arguments) -> Value:
+    """`pl.move(tile, target_memory)`: a whole tile into another space."""
+    ctx = args.ctx
+    source = operand(ctx, args.place("tile"), args.value("tile"), "the source")
+    space = args.space("target_memory", None)
+    if space is None and "out" not in args:
+        raise ctx.error(args.node, "'move' lacks its argument 'target_memory'", kind=ARGUMENTS)
+    for name in ("blayout", "slayout"):
+        if name in args:
+            raise ctx.error(args.place(name), f"{name} of 'move': every space has one layout here", kind=ARGUMENTS)
+    dest = dest_or_new(args, space or Space.VEC, source.spec.shape, source.spec.dtype)
+    require_space(args, space, dest.spec.space, MEMORY_SPACE)
+    return into(ctx, args.node, rows_by_dsl()["move"], (source.ssa,), dest, valid_of(source))
+
+
+def valid_of(tile: Tile) -> list[SSAValue | int] | None:
+    """The valid extent of a tile where it is not the whole of it."""
+    if tile.spec.valid == tile.spec.shape:
+        return None
+    unknown = iter(tile.valid)
+    return [next(unknown) if extent is None else extent for extent in tile.spec.valid]
+
+
+def create(args: Arguments) -> Value:
+    """`pl.create_tile(shape, dtype, target_memory=Vec)`: a tile of ours that nothing has written yet."""
+    space = args.space("target_memory", None) or Space.VEC
+    return dest_or_new(args, space, args.extents("shape"), args.dtype("dtype"))

@@ -1,0 +1,257 @@
+"""What a source file holds: its kernels, the helpers they inline, and the constants they use. Pure: no IR.
+
+The file is neither imported nor executed. Whatever is not a decorated function or class, a constant, or an import of
+the DSL is passed over, so a file may import what is not installed and have a `main`.
+"""
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from pto_buf.errors import DiagnosticError, Place
+from pto_buf.frontend.constants import NotConstantError, evaluate
+from pto_buf.frontend.names import ROOTS, Symbol, member
+
+
+class Kind(StrEnum):
+    """What a decorated function is for."""
+
+    INCORE = "incore"
+    """Device code, cube or vector by what it does."""
+    CUBE = "cube"
+    VECTOR = "vector"
+    OPEN = "open"
+    """An entry of `@pl.jit` or an untyped `@pl.function`: device code where it says so, or throughout."""
+    INLINE = "inline"
+    HOST = "host"
+    """Orchestration: skipped, but for the device scopes inside."""
+
+
+_FUNCTION_TYPES = {
+    "Opaque": Kind.OPEN,
+    "Orchestration": Kind.HOST,
+    "InCore": Kind.INCORE,
+    "AIC": Kind.CUBE,
+    "AIV": Kind.VECTOR,
+    "Group": Kind.HOST,
+    "Spmd": Kind.INCORE,
+    "Inline": Kind.INLINE,
+    "Graph": Kind.HOST,
+}
+
+_DECORATORS = {
+    "jit": Kind.OPEN,
+    "jit.incore": Kind.INCORE,
+    "jit.inline": Kind.INLINE,
+    "jit.host": Kind.HOST,
+    "jit.opaque": Kind.OPEN,
+    "jit.extern": Kind.HOST,
+    "inline": Kind.INLINE,
+    "function": Kind.OPEN,
+}
+
+
+@dataclass(frozen=True)
+class Function:
+    """A decorated function. `name` is how users ask for it: `qk` or, in a class, `SplitAttention.qk`."""
+
+    name: str
+    kind: Kind
+    node: ast.FunctionDef
+    method: bool
+    globals: Mapping[str, object]
+    """Constants and names of the DSL that its body sees."""
+
+    @property
+    def symbol(self) -> str:
+        return self.node.name
+
+
+@dataclass
+class SourceModule:
+    """A file, read. `functions` holds every decorated function by its name, in the order of the text."""
+
+    tree: ast.Module
+    functions: dict[str, Function] = field(default_factory=dict[str, Function])
+
+
+def parse(text: str, file: str) -> ast.Module:
+    """The syntax tree. Raises DiagnosticError at the place that Python cannot read."""
+    try:
+        return ast.parse(text, filename=file)
+    except SyntaxError as err:
+        place = Place(file, err.lineno or 0, err.offset or 0)
+        raise DiagnosticError.at(place, f"python cannot read this: {err.msg}", kind="syntax") from None
+    except (ValueError, RecursionError, MemoryError) as err:  # a NUL byte; nesting beyond the parser's stack
+        raise DiagnosticError.at(Place(file), f"python cannot read this: {err}", kind="syntax") from None
+
+
+def scan(tree: ast.Module) -> SourceModule:
+    """Find the functions and constants of a file."""
+    module = SourceModule(tree)
+    _scan_body(tree.body, {}, "", module)
+    return module
+
+
+def _scan_body(body: Sequence[ast.stmt], outer: Mapping[str, object], prefix: str, module: SourceModule) -> None:
+    """Constants first, since a function sees those below it too; then the functions."""
+    names = dict(outer)
+    for statement in body:
+        _bind(statement, names)
+    for statement in body:
+        match statement:
+            case ast.FunctionDef():
+                _scan_function(statement, names, prefix, module)
+            case ast.ClassDef():
+                _scan_class(statement, names, prefix, module)
+            case ast.If() | ast.Try() | ast.With():
+                _scan_body(list(_inner(statement)), names, prefix, module)
+            case _:
+                pass
+
+
+def _inner(statement: ast.stmt) -> Iterator[ast.stmt]:
+    for block in ("body", "orelse", "finalbody"):
+        yield from getattr(statement, block, [])
+
+
+def _bind(statement: ast.stmt, names: dict[str, object]) -> None:
+    """What a statement makes of the names in `names`; a name bound to anything but a constant is taken out."""
+    match statement:
+        case ast.Import():
+            for alias in statement.names:
+                _bind_import(alias.asname, alias.name, names)
+        case ast.ImportFrom(level=0):
+            for alias in statement.names:
+                _bind_member(alias.asname or alias.name, f"{statement.module}.{alias.name}", names)
+        case ast.Assign():
+            for target in statement.targets:
+                _bind_target(target, statement.value, names)
+        case ast.AnnAssign(value=ast.expr() as value):
+            _bind_target(statement.target, value, names)
+        case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
+            for inner in _inner(statement):
+                for name in _bound_names(inner):
+                    names.pop(name, None)
+            if isinstance(statement, ast.Try):  # the usual guarded import
+                for inner in statement.body:
+                    _bind(inner, names)
+        case _:
+            for name in _bound_names(statement):
+                names.pop(name, None)
+
+
+def _bound_names(statement: ast.stmt) -> Iterator[str]:
+    if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+
+
+def _bind_import(alias: str | None, path: str, names: dict[str, object]) -> None:
+    if alias is not None:
+        _bind_member(alias, path, names)
+    elif path in ROOTS:  # `import pypto.language` binds `pypto`
+        names[path.partition(".")[0]] = Symbol("^" + path.partition(".")[0])
+
+
+def _bind_member(name: str, path: str, names: dict[str, object]) -> None:
+    for root in ROOTS:
+        if path == root:
+            names[name] = Symbol("")
+            return
+        if path.startswith(f"{root}."):
+            names[name] = member(path[len(root) + 1 :])
+            return
+    if path in {root.partition(".")[0] for root in ROOTS}:
+        names[name] = Symbol("^" + path)
+        return
+    names.pop(name, None)
+
+
+def _bind_target(target: ast.expr, value: ast.expr, names: dict[str, object]) -> None:
+    match target, value:
+        case ast.Name(), _:
+            try:
+                names[target.id] = evaluate(value, names.__getitem__)
+            except NotConstantError:
+                names.pop(target.id, None)
+        case ((ast.Tuple() | ast.List()), (ast.Tuple() | ast.List())) if len(target.elts) == len(value.elts):
+            for one, part in zip(target.elts, value.elts, strict=True):
+                _bind_target(one, part, names)
+        case _:
+            for name in (node.id for node in ast.walk(target) if isinstance(node, ast.Name)):
+                names.pop(name, None)
+
+
+def _scan_function(node: ast.FunctionDef, names: Mapping[str, object], prefix: str, module: SourceModule) -> None:
+    kind = _kind(node, names)
+    if kind is not None:
+        name = prefix + node.name
+        module.functions[name] = Function(name, kind, node, bool(prefix), names)
+        return
+    _scan_body(node.body, _with_defaults(node, names), prefix, module)
+
+
+def _with_defaults(node: ast.FunctionDef, names: Mapping[str, object]) -> Mapping[str, object]:
+    """What the body of a function that builds kernels sees: its parameters by their defaults."""
+    inner = dict(names)
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = zip(positional[::-1], arguments.defaults[::-1], strict=False)
+    for parameter in [*positional, *arguments.kwonlyargs]:
+        inner.pop(parameter.arg, None)
+    keyword = [(p, d) for p, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
+    for parameter, default in [*pairs, *keyword]:
+        _bind_target(ast.Name(parameter.arg, ast.Store()), default, inner)
+    return inner
+
+
+def _scan_class(node: ast.ClassDef, names: Mapping[str, object], prefix: str, module: SourceModule) -> None:
+    is_program = any(_path(decorator, names) == "program" for decorator in node.decorator_list)
+    inner = dict(names)
+    for statement in node.body:
+        _bind(statement, inner)
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef):
+            kind = _kind(statement, inner)
+            if kind is not None:
+                name = f"{prefix}{node.name}.{statement.name}"
+                module.functions[name] = Function(name, kind, statement, is_program, inner)
+
+
+def _path(decorator: ast.expr, names: Mapping[str, object]) -> str | None:
+    """The path below `pl` that a decorator names, called or not."""
+    try:
+        value = evaluate(decorator.func if isinstance(decorator, ast.Call) else decorator, names.__getitem__)
+    except NotConstantError:
+        return None
+    return value.path if isinstance(value, Symbol) else None
+
+
+def _kind(node: ast.FunctionDef, names: Mapping[str, object]) -> Kind | None:
+    """What the decorators make of a function; None for one that is not the DSL's."""
+    for decorator in node.decorator_list:
+        path = _path(decorator, names)
+        if path is None or path not in _DECORATORS:
+            continue
+        kind = _DECORATORS[path]
+        if isinstance(decorator, ast.Call):
+            for keyword in decorator.keywords:
+                if keyword.arg == "type":
+                    kind = _function_type(keyword.value, names) or kind
+        return kind
+    return None
+
+
+def _function_type(node: ast.expr, names: Mapping[str, object]) -> Kind | None:
+    try:
+        value = evaluate(node, names.__getitem__)
+    except NotConstantError:
+        return None
+    if isinstance(value, Symbol) and value.path.startswith("FunctionType."):
+        return _FUNCTION_TYPES.get(value.path.removeprefix("FunctionType."))
+    return None

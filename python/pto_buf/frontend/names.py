@@ -1,0 +1,88 @@
+"""What the names of the `pl` namespace stand for. Pure: no IR.
+
+A name that is neither an element type nor a memory space stays a `Symbol`: what it means is decided where it is used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pto_buf.hw import Space
+
+ROOTS = ("pypto.language", "pto_buf.language")
+"""Modules that hold the DSL."""
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A name of the DSL by its path below `pl`, like `tile.load`; the empty path is the namespace itself."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class DType:
+    """An element type: `name` as in `pto` (`bf16`), `index`, or `i1` for a truth value."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class DynVar:
+    """A dimension that is known only at run time, made by `pl.dynamic`."""
+
+    name: str
+
+
+DTYPES: Mapping[str, DType] = {
+    name: DType(spelling)
+    for name, spelling in {
+        "BOOL": "i1",
+        **{f"INT{bits}": f"i{bits}" for bits in (8, 16, 32, 64)},
+        **{f"UINT{bits}": f"ui{bits}" for bits in (8, 16, 32, 64)},
+        "FP16": "f16",
+        "BF16": "bf16",
+        "FP32": "f32",
+        "FP4": "f4E2M1x2",
+        "FP8E4M3FN": "f8E4M3FN",
+        "FP8E5M2": "f8E5M2",
+        "FP8E8M0": "f8E8M0",
+        "HF8": "hif8",
+        "INDEX": "index",
+    }.items()
+}
+
+SPACES: Mapping[str, Space] = {
+    "DDR": Space.GM,
+    "Vec": Space.VEC,
+    "Mat": Space.MAT,
+    "Left": Space.LEFT,
+    "Right": Space.RIGHT,
+    "Acc": Space.ACC,
+    "Bias": Space.BIAS,
+    "LeftScale": Space.SCALING,
+    "RightScale": Space.SCALING,
+    "Scaling": Space.SCALING,
+}
+
+_SPACE_ENUMS = ("Mem", "MemorySpace")
+
+
+def member(path: str) -> object:
+    """What `pl.<path>` stands for: a `DType`, a `Space`, or a `Symbol`.
+
+    A path from the top of a package starts with `^`, as in `^pypto.language.jit`, until it has passed the namespace.
+    """
+    if path.startswith("^"):
+        root = next((root for root in ROOTS if path[1:] == root or path.startswith(f"^{root}.")), None)
+        return Symbol(path) if root is None else member(path[len(root) + 2 :])
+    head, _, tail = path.rpartition(".")
+    if head in ("", "DataType") and tail in DTYPES:
+        return DTYPES[tail]
+    if head in _SPACE_ENUMS and tail in SPACES:
+        return SPACES[tail]
+    return Symbol(path)
+
+
+def spelling(space: Space) -> str:
+    """The user's name of a space: `Mat` for L1."""
+    return next(name for name, value in SPACES.items() if value is space)

@@ -1,0 +1,107 @@
+"""Reading a source file into a module of `ptobuf` kernels."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+
+from pto_buf.dialect.tile_op import ARCH_ATTRIBUTE
+from pto_buf.errors import Collector, Diagnostic, DiagnosticError, Place, Severity
+from pto_buf.frontend.context import SourceText
+from pto_buf.frontend.kernel import read_kernel
+from pto_buf.frontend.module import Function, Kind, parse, scan
+from pto_buf.hw import A2A3, Target
+
+_KERNEL_KINDS = (Kind.INCORE, Kind.CUBE, Kind.VECTOR, Kind.OPEN)
+
+
+def kernels(path: str | Path, source: str | None = None) -> list[str]:
+    """The kernels of a file as users ask for them: `panel_product`, `SplitAttention.qk`.
+
+    `source` is the text where it is not that of the file. Raises DiagnosticError for a file that cannot be read.
+    """
+    text = _text(path, source)
+    return list(_kernels(scan(parse(text, str(path))).functions))
+
+
+def _kernels(functions: Mapping[str, Function]) -> dict[str, Function]:
+    return {name: function for name, function in functions.items() if function.kind in _KERNEL_KINDS}
+
+
+def read(
+    path: str | Path,
+    entry: str | None = None,
+    target: Target = A2A3,
+    *,
+    source: str | None = None,
+    warn: Callable[[Diagnostic], None] | None = None,
+) -> ModuleOp:
+    """The kernels of a Python file in the `ptobuf` form, one function each.
+
+    `entry` picks one by its name, with or without its class; None takes all. `source` is the text where it is not
+    that of the file; `path` then only names it in errors. `warn` gets what is worth saying but not wrong.
+    Raises DiagnosticError with every mistake of the kernels read, each at its line.
+    """
+    text = _text(path, source)
+    file = str(path)
+    functions = scan(parse(text, file)).functions
+    chosen = _chosen(functions, entry, file)
+    collector = Collector()
+    module = ModuleOp([], {ARCH_ATTRIBUTE: StringAttr(target.pto_arch)})
+    source_text = SourceText(text, file)
+    symbols = _symbols(chosen)
+    found: dict[str, Collector] = {}
+    for name, function in chosen.items():
+        found[name] = Collector()
+        op = read_kernel(source_text, function, target, found[name], symbols[name])
+        if op is not None:
+            module.body.block.add_op(op)
+        collector.diagnostics.extend(found[name].diagnostics)
+    collector.raise_if_errors()
+    for diagnostic in collector.diagnostics:
+        if warn is not None and diagnostic.severity is Severity.WARNING:
+            warn(diagnostic)
+    return module
+
+
+def _text(path: str | Path, source: str | None) -> str:
+    if source is not None:
+        return source
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except OSError as err:
+        raise DiagnosticError.at(Place(str(path)), f"cannot be read: {err.strerror or err}", kind="file") from None
+    except UnicodeDecodeError as err:
+        raise DiagnosticError.at(Place(str(path)), f"is no UTF-8 text: {err.reason}", kind="file") from None
+
+
+def _chosen(functions: Mapping[str, Function], entry: str | None, file: str) -> dict[str, Function]:
+    """The kernels asked for. Raises DiagnosticError naming those there are."""
+    every = _kernels(functions)
+    if not every:
+        raise DiagnosticError.at(
+            Place(file),
+            "holds no kernel",
+            help="a kernel is a function under @pl.jit or @pl.function",
+            kind="no-kernel",
+        )
+    if entry is None:
+        return every
+    if entry in every:
+        return {entry: every[entry]}
+    matching = {name: one for name, one in every.items() if name.rpartition(".")[2] == entry}
+    if len(matching) == 1:
+        return matching
+    what = f"'{entry}' names several kernels" if matching else f"has no kernel '{entry}'"
+    raise DiagnosticError.at(Place(file), what, help=f"there is: {', '.join(matching or every)}", kind="no-kernel")
+
+
+def _symbols(chosen: Mapping[str, Function]) -> dict[str, str]:
+    """The name of each function of the IR: the kernel's own, with its class where two share it."""
+    count: dict[str, int] = {}
+    for function in chosen.values():
+        count[function.symbol] = count.get(function.symbol, 0) + 1
+    return {
+        name: function.symbol if count[function.symbol] == 1 else name.replace(".", "_")
+        for name, function in chosen.items()
+    }

@@ -1,0 +1,204 @@
+"""Statements of a kernel's body."""
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pto_buf.frontend.arguments import sequence
+from pto_buf.frontend.branches import branch
+from pto_buf.frontend.context import Context
+from pto_buf.frontend.expressions import evaluate
+from pto_buf.frontend.flow import Flow, assigned
+from pto_buf.frontend.kinds import MEMORY_SPACE, SHAPE
+from pto_buf.frontend.loops import is_yield, loop
+from pto_buf.frontend.names import spelling
+from pto_buf.frontend.scalars import convert, known_int, number
+from pto_buf.frontend.tiles import rename
+from pto_buf.frontend.types import ScalarType, TensorType, TileType, annotation
+from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Tensor, Tile, Tuple, Value, describe
+from pto_buf.tile import TileSpec
+
+
+class Reader:
+    """Reads the statements of one function body."""
+
+    def __init__(self, flow: Flow):
+        self._flow = flow
+        self._handlers: Mapping[type[ast.stmt], Callable[[Context, Any], None]] = {
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._annotated,
+            ast.Expr: self._expression,
+            ast.For: self._for,
+            ast.If: self._if,
+            ast.Return: self._return,
+            ast.Pass: self._pass,
+        }
+
+    def run(self, ctx: Context, body: Sequence[ast.stmt]) -> None:
+        """Read statements one by one; a wrong one is remembered, and what it would have bound is poison."""
+        for statement in body:
+
+            def poison(statement: ast.stmt = statement) -> None:
+                for name in assigned([statement]):
+                    ctx.scope.bindings[name] = Poison()
+
+            def read(statement: ast.stmt = statement) -> None:
+                handler = self._handlers.get(type(statement))
+                if handler is None:
+                    what = _UNSUPPORTED.get(type(statement), f"'{type(statement).__name__.lower()}'")
+                    raise ctx.error(statement, f"{what} is not part of the DSL", help=_HELP.get(type(statement)))
+                with ctx.at(statement):
+                    handler(ctx, statement)
+
+            ctx.attempt(read, poison)
+
+    def _assign(self, ctx: Context, node: ast.Assign) -> None:
+        value = self._value(ctx, node.value)
+        for target in node.targets:
+            _bind(ctx, target, value)
+
+    def _annotated(self, ctx: Context, node: ast.AnnAssign) -> None:
+        if node.value is None:
+            raise ctx.error(node, "a declaration without a value is not part of the DSL")
+        declared = annotation(ctx, node.annotation)
+        if isinstance(declared, TileType) and declared.memref is not None:
+            raise ctx.error(declared.memref, "pl.MemRef in an annotation is not supported")
+        value = self._value(ctx, node.value)
+        match declared:
+            case TileType():
+                _agree(ctx, node, declared, value)
+            case ScalarType():
+                value = _typed(ctx, node, declared, value)
+            case TensorType() if not isinstance(value, Tensor):
+                raise ctx.error(node, f"declared a tensor, is {describe(value)}", kind=SHAPE)
+            case _:
+                pass
+        _bind(ctx, node.target, value)
+
+    def _value(self, ctx: Context, node: ast.expr) -> Value:
+        value = _yielded(ctx, node) if is_yield(ast.Assign([], node)) else evaluate(ctx, node)
+        if isinstance(value, Nothing):
+            raise ctx.error(node, f"'{value.what}' yields no value", kind=SHAPE)
+        return value
+
+    def _expression(self, ctx: Context, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant):
+            return  # a docstring
+        if isinstance(node.value, ast.Call) and is_yield(ast.Assign([], node.value)):
+            raise ctx.error(node, "what pl.yield_ yields must be bound to names", help="a = pl.yield_(x)")
+        evaluate(ctx, node.value)
+
+    def _for(self, ctx: Context, node: ast.For) -> None:
+        loop(ctx, node, self._flow, self.run)
+
+    def _if(self, ctx: Context, node: ast.If) -> None:
+        branch(ctx, node, self._flow, self.run)
+
+    def _return(self, ctx: Context, node: ast.Return) -> None:
+        """A kernel returns handles of tensors that it has stored to; there is nothing to do for them."""
+        if ctx.depth:
+            raise ctx.error(node, "'return' inside a loop or branch is not part of the DSL")
+        if node.value is None:
+            return
+        value = evaluate(ctx, node.value)
+        items = sequence(value) or (value,)
+        for item in items:
+            if not isinstance(item, Tensor):
+                raise ctx.error(node, f"a kernel returns tensors of its own, this is {describe(item)}", kind=SHAPE)
+
+    def _pass(self, ctx: Context, node: ast.Pass) -> None:
+        del ctx, node
+
+
+_UNSUPPORTED: Mapping[type[ast.stmt], str] = {
+    ast.AugAssign: "augmented assignment",
+    ast.With: "a 'with' over anything but a device scope",
+    ast.FunctionDef: "a nested function",
+    ast.ClassDef: "a nested class",
+    ast.Try: "'try'",
+    ast.Assert: "'assert'",
+    ast.Delete: "'del'",
+    ast.Import: "an import inside a kernel",
+    ast.ImportFrom: "an import inside a kernel",
+}
+
+_HELP: Mapping[type[ast.stmt], str] = {
+    ast.AugAssign: "write k = k + 1",
+    ast.With: "slots are no context managers: select one and use its name",
+    ast.Assert: "use pl.static_assert for what is known while reading",
+}
+
+
+def _yielded(ctx: Context, node: ast.expr) -> Value:
+    """The values of `pl.yield_(x, y)`: one value as itself, several as a tuple."""
+    assert isinstance(node, ast.Call)
+    if node.keywords:
+        raise ctx.error(node, "pl.yield_ takes no keywords")
+    values = tuple(evaluate(ctx, one) for one in node.args)
+    return values[0] if len(values) == 1 else Tuple(values)
+
+
+def _bind(ctx: Context, target: ast.expr, value: Value) -> None:
+    """Bind a name, or several to the parts of a tuple. Raises DiagnosticError."""
+    match target:
+        case ast.Name():
+            _check_rebinding(ctx, target, value)
+            rename(value, target.id)
+            _hint(value, target.id)
+            ctx.scope.bindings[target.id] = value
+        case ast.Tuple() | ast.List():
+            items = sequence(value)
+            if items is None or len(items) != len(target.elts):
+                found = describe(value) if items is None else f"{len(items)} values"
+                raise ctx.error(target, f"{len(target.elts)} names cannot be bound to {found}", kind=SHAPE)
+            for part, item in zip(target.elts, items, strict=True):
+                _bind(ctx, part, item)
+        case ast.Subscript():
+            raise ctx.error(target, "an element or slot is not assigned to", help="write it with an _into op or out=")
+        case _:
+            raise ctx.error(target, "only names are assigned to")
+
+
+def _check_rebinding(ctx: Context, target: ast.Name, value: Value) -> None:
+    before = ctx.scope.bindings.get(target.id)
+    if isinstance(before, SlotSet) and not (isinstance(value, SlotSet) and value is before):
+        raise ctx.error(
+            target,
+            f"'{target.id}' names a slot set and keeps naming it: it cannot be bound to {describe(value)}",
+            kind=SHAPE,
+        )
+
+
+def _hint(value: Value, name: str) -> None:
+    if isinstance(value, (Scalar, Tile, Slot, SlotSet)) and value.ssa.name_hint is None:
+        value.ssa.name_hint = name
+
+
+def _typed(ctx: Context, node: ast.AnnAssign, declared: ScalarType, value: Value) -> Value:
+    assert node.value is not None
+    found = number(ctx, node.value, value, "what is declared a scalar")
+    if isinstance(found, Scalar):
+        return convert(ctx, found, declared.dtype)
+    if declared.dtype == "index" and known_int(found) is None:
+        raise ctx.error(node, f"declared an index, is {found.value!r}", kind=SHAPE)
+    return found
+
+
+def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) -> None:
+    """The annotation of a tile must not contradict what it is. Raises DiagnosticError."""
+    if isinstance(value, Slot):
+        found: TileSpec = value.slots.tile
+    elif isinstance(value, Tile):
+        found = value.spec
+    else:
+        raise ctx.error(node, f"declared a tile, is {describe(value)}", kind=SHAPE)
+    if declared.shape != found.shape or declared.dtype != found.dtype:
+        raise ctx.error(
+            node,
+            f"declared {list(declared.shape)} {declared.dtype}, the tile is {list(found.shape)} {found.dtype}",
+            kind=SHAPE,
+        )
+    if declared.space is not None and declared.space is not found.space:
+        raise ctx.error(
+            node, f"declared in {spelling(declared.space)}, the tile is in {spelling(found.space)}", kind=MEMORY_SPACE
+        )

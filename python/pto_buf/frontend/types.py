@@ -1,0 +1,150 @@
+"""Annotations: what a parameter or a local name is declared to be."""
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pto_buf.frontend.constants import NotConstantError, evaluate
+from pto_buf.frontend.context import Context
+from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.names import DType, DynVar, Symbol
+from pto_buf.frontend.values import Static
+from pto_buf.hw import Space
+
+Extent = int | str
+"""A static extent, or the name of a dimension known only at run time."""
+
+
+@dataclass(frozen=True)
+class TensorType:
+    shape: tuple[Extent, ...]
+    dtype: str
+    written: bool
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    dtype: str
+
+
+@dataclass(frozen=True)
+class TileType:
+    """A tile annotation. What it leaves out is None."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    space: Space | None
+    memref: ast.expr | None
+
+
+Annotation = TensorType | ScalarType | TileType | None
+"""None stands for a type that says nothing we check: a tuple, an array, an unknown name."""
+
+
+def constant(ctx: Context, node: ast.expr) -> object:
+    """The value of a constant expression in an annotation. Raises DiagnosticError."""
+
+    def lookup(name: str) -> object:
+        value = ctx.scope.bindings.get(name)
+        if isinstance(value, Static):
+            return value.value
+        if value is not None:
+            raise KeyError(name)
+        return ctx.globals[name]
+
+    try:
+        return evaluate(node, lookup)
+    except NotConstantError as err:
+        raise ctx.error(err.node, f"an annotation is made of constants: {err.why}", kind=SHAPE) from None
+
+
+def annotation(ctx: Context, node: ast.expr) -> Annotation:
+    """Read an annotation. Raises DiagnosticError."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return annotation(ctx, _quoted(ctx, node, node.value))
+    if not isinstance(node, ast.Subscript):
+        return None
+    head = constant(ctx, node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
+    items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    match head:
+        case Symbol(path="Out" | "InOut"):
+            inner = annotation(ctx, items[0])
+            return TensorType(inner.shape, inner.dtype, True) if isinstance(inner, TensorType) else inner
+        case Symbol(path="Tensor"):
+            return _tensor(ctx, node, items)
+        case Symbol(path="Scalar"):
+            return ScalarType(_dtype(ctx, items[0]))
+        case Symbol(path="Tile"):
+            return _tile(ctx, node, items)
+        case _:
+            return None
+
+
+def _quoted(ctx: Context, node: ast.Constant, text: str) -> ast.expr:
+    try:
+        inner = ast.parse(text, mode="eval").body
+    except SyntaxError:
+        raise ctx.error(node, f"'{text}' is no annotation", kind=SHAPE) from None
+    for one in ast.walk(inner):
+        ast.copy_location(one, node)
+    return inner
+
+
+def _dtype(ctx: Context, node: ast.expr) -> str:
+    found = constant(ctx, node)
+    if not isinstance(found, DType):
+        raise ctx.error(node, "expected an element type such as pl.FP32", kind=SHAPE)
+    return found.name
+
+
+def _extents(ctx: Context, node: ast.expr) -> tuple[Extent, ...]:
+    if not isinstance(node, (ast.List, ast.Tuple)):
+        raise ctx.error(node, "expected a list of extents, like [64, 128]", kind=SHAPE)
+    found: list[Extent] = []
+    for part in node.elts:
+        value = constant(ctx, part)
+        if isinstance(value, DynVar):
+            found.append(value.name)
+        elif isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            found.append(value)
+        else:
+            raise ctx.error(part, f"an extent is a positive integer or pl.dynamic, found {value!r}", kind=SHAPE)
+    return tuple(found)
+
+
+def _tensor(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> TensorType:
+    if len(items) < 2:
+        raise ctx.error(node, "a tensor has a shape and an element type: pl.Tensor[[64, 128], pl.FP32]", kind=SHAPE)
+    for extra in items[2:]:
+        if constant(ctx, extra) != Symbol("ND"):
+            raise ctx.error(extra, "only row-major tensors (pl.ND) are read and written here", kind=SHAPE)
+    return TensorType(_extents(ctx, items[0]), _dtype(ctx, items[1]), False)
+
+
+def _tile(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> TileType:
+    if len(items) < 2:
+        raise ctx.error(node, "a tile has a shape and an element type: pl.Tile[[64, 128], pl.FP32]", kind=SHAPE)
+    shape = _extents(ctx, items[0])
+    static = tuple(extent for extent in shape if isinstance(extent, int))
+    if len(static) != len(shape):
+        raise ctx.error(items[0], "the extents of a tile are static", kind=SHAPE)
+    space: Space | None = None
+    memref: ast.expr | None = None
+    for extra in items[2:]:
+        if _is_memref(ctx, extra):
+            memref = extra
+        elif isinstance(extra, ast.Call):
+            continue  # a TileView says nothing about where the tile lies
+        else:
+            found = constant(ctx, extra)
+            if not isinstance(found, Space):
+                raise ctx.error(extra, "expected a memory space such as pl.Mem.Mat", kind=SHAPE)
+            space = found
+    return TileType(static, _dtype(ctx, items[1]), space, memref)
+
+
+def _is_memref(ctx: Context, node: ast.expr) -> bool:
+    call = node.value if isinstance(node, ast.Subscript) else node
+    if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Name, ast.Attribute)):
+        return False
+    return constant(ctx, call.func) == Symbol("MemRef")
