@@ -18,26 +18,34 @@ Evaluate = Callable[[ast.expr], Value]
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of an op: names in order, those that may be left out, and other spellings of some."""
+    """The parameters of an op: names in order, those that may be left out, and other spellings of some.
+
+    The first `positional` may be given by position.
+    """
 
     names: tuple[str, ...]
+    positional: int
     optional: frozenset[str]
     aliases: Mapping[str, str]
 
 
 @cache
 def parameters(signature: str) -> Parameters:
-    """Read a signature like `tensor, offsets, shapes, valid_shape|valid_shapes=`: `=` optional, `|` an alias."""
+    """Read a signature like `tensor, offsets, shapes, valid_shape|valid_shapes=`: `=` optional, `|` an alias, `*` only by keyword."""
     names: list[str] = []
     optional: list[str] = []
     aliases: dict[str, str] = {}
+    positional: int | None = None
     for part in filter(None, (one.strip() for one in signature.split(","))):
+        if part == "*":
+            positional = len(names)
+            continue
         spellings = part.removesuffix("=").split("|")
         names.append(spellings[0])
         aliases.update(dict.fromkeys(spellings, spellings[0]))
         if part.endswith("="):
             optional.append(spellings[0])
-    return Parameters(tuple(names), frozenset(optional), aliases)
+    return Parameters(tuple(names), len(names) if positional is None else positional, frozenset(optional), aliases)
 
 
 @dataclass(frozen=True)
@@ -143,10 +151,11 @@ def bind(ctx: Context, node: ast.Call, op: str, spec: Parameters, evaluate: Eval
     for position, argument in enumerate(node.args):
         if isinstance(argument, ast.Starred):
             raise ctx.error(argument, "arguments cannot be unpacked with '*'")
-        if position >= len(spec.names):
+        if position >= spec.positional:
+            names = ", ".join(spec.names[: spec.positional])
             raise ctx.error(
                 argument,
-                f"'{op}' takes {len(spec.names)} arguments ({', '.join(spec.names)}), found {len(node.args)}",
+                f"'{op}' takes {spec.positional} arguments ({names}), found {len(node.args)}",
                 kind=ARGUMENTS,
             )
         nodes[spec.names[position]] = argument

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import scf
-from xdsl.ir import Block, Region
+from xdsl.ir import Attribute, Block, Region
 
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import evaluate
@@ -34,14 +34,15 @@ def branch(ctx: Context, node: ast.If, flow: Flow, run: Run) -> None:
         scopes.append(ctx.scope)
     ctx.scope = before
     phis = _join(ctx, node, flow, before, scopes)
+    types: list[Attribute] = []
     for number, block in enumerate(blocks):
         with ctx.at(node), ctx.builder.inside(block):
             values = [ssa(ctx, found.other if number else found.then, found.dtype) for found in phis]
+            types = [value.type for value in values]
             if values or number == 0 or block.first_op is not None:
                 ctx.builder.add(scf.YieldOp(*values))
     then, other = blocks
     regions = [Region(then), Region(other) if other.first_op is not None else Region()]
-    types = [ssa(ctx, found.then, found.dtype).type for found in phis]
     with ctx.at(node):
         op = ctx.builder.add(scf.IfOp.build(operands=[condition.ssa], result_types=[types], regions=regions))
     for found, result in zip(phis, op.results, strict=True):

@@ -106,11 +106,11 @@ def _number_last(node: ast.Call, evaluate: Evaluate) -> ast.Call:
 def _bind_tile_op(ctx: Context, node: ast.Call, op: str, signature: str, into: bool, evaluate: Evaluate) -> Arguments:
     """Bind the arguments; the destination becomes `out`, whichever way it is spelt."""
     if not into:
-        return bind(ctx, node, op, parameters(f"{signature}, out="), evaluate)
+        return bind(ctx, node, op, parameters(f"{signature}, *, out="), evaluate)
     if op == "matmul_acc":
         return _bind_accumulate(ctx, node, signature, evaluate)
     if any(keyword.arg in ("dst", "out") for keyword in node.keywords):
-        return bind(ctx, node, op, parameters(f"{signature}, out|dst="), evaluate)
+        return bind(ctx, node, op, parameters(f"{signature}, *, out|dst="), evaluate)
     last = _destination_is_last(ctx, node, op, evaluate)
     first = [node.args[-1], *node.args[:-1]] if last else node.args
     reordered = ast.copy_location(ast.Call(node.func, list(first), node.keywords), node)

@@ -4,9 +4,8 @@ import ast
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import lru_cache
 
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
+from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, SSAValue
 
 from pto_buf.errors import Collector, DiagnosticError, Note, Place
@@ -16,11 +15,7 @@ from pto_buf.frontend.kinds import UNSUPPORTED
 from pto_buf.frontend.placement import OwnedSet, Pipeline
 from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet
 from pto_buf.hw import Target
-
-
-@lru_cache(maxsize=1 << 12)
-def _location(place: Place) -> LocationAttr:
-    return FileLineColLoc(StringAttr(place.file), IntAttr(place.line), IntAttr(place.col))
+from pto_buf.locations import location
 
 
 class SourceText:
@@ -43,7 +38,8 @@ class SourceText:
 
     def location(self, node: ast.AST) -> LocationAttr:
         """The location attribute of a node."""
-        return _location(self.place(node))
+        place = self.place(node)
+        return location(place.file, place.line, place.col)
 
 
 @dataclass

@@ -13,7 +13,7 @@ from pto_buf.frontend.arguments import Arguments, require_space
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.scalars import bounds, integer, known_int, ssa
-from pto_buf.frontend.tiles import destination, into, new_owned, operand, store
+from pto_buf.frontend.tiles import check, destination, into, new_owned, operand, store
 from pto_buf.frontend.values import Number, Static, Tensor, Tile, Value, describe
 from pto_buf.hw import Space
 from pto_buf.tile import DTYPE_BITS, TileSpec, canonical_tile
@@ -141,6 +141,8 @@ def store_tile(args: Arguments) -> Value:
     ctx = args.ctx
     tile = operand(ctx, args.place("tile"), args.value("tile"), "what is stored")
     target = tensor(args, "output_tensor")
+    row = rows_by_dsl()["store"]
+    check(ctx, args.node, row, (tile.ssa,), ViewSpec(tile.spec.valid, target.dtype))
     sizes: list[Number] = [Static(extent) for extent in tile.spec.valid]
     unknown = iter(tile.valid)
     for axis, extent in enumerate(tile.spec.valid):
@@ -156,7 +158,7 @@ def store_tile(args: Arguments) -> Value:
         sizes = sizes[1:]
     with ctx.at(args.node):
         view = partition(args, target, offsets, sizes)
-        store(ctx, args.node, rows_by_dsl()["store"], (tile.ssa,), view)
+        store(ctx, args.node, row, (tile.ssa,), view)
     return target
 
 
