@@ -31,7 +31,10 @@ class Parameters:
 
 @cache
 def parameters(signature: str) -> Parameters:
-    """Read a signature like `tensor, offsets, shapes, valid_shape|valid_shapes=`: `=` optional, `|` an alias, `*` only by keyword."""
+    """Read a signature like `tile, shape|shapes, *, out=`.
+
+    `=` marks what may be left out, `|` another spelling; what follows `*` is given by keyword only.
+    """
     names: list[str] = []
     optional: list[str] = []
     aliases: dict[str, str] = {}
@@ -140,8 +143,10 @@ def sequence(value: Value) -> Sequence[Value] | None:
     """The items of a list or tuple."""
     if isinstance(value, Tuple):
         return value.items
-    if isinstance(value, Static) and isinstance(value.value, (list, tuple)):
-        return [Static(item) for item in cast(Sequence[object], value.value)]
+    if isinstance(value, Static):
+        items: object = value.value
+        if isinstance(items, (list, tuple)):
+            return [Static(item) for item in cast(Sequence[object], items)]
     return None
 
 
