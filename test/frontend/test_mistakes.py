@@ -93,7 +93,8 @@ def test_one_run_reports_every_mistake_and_nothing_that_follows_from_one():
         "for i, (z,) in pl.range(4, init_values=(o, o)):  # ERROR: wrong-arguments\n        z = pl.yield_(z)",
         "for i, (z,) in pl.range(4, init_values=(o,)):\n        x = 1  # ERROR: unsupported-syntax",
         "for i in pl.unroll(n):  # ERROR: unsupported-syntax\n        x = ring[0]",
-        "for i in pl.range(2):\n        x = pl.create_tile_buffers(1, [16, 16], pl.FP16, pl.Mem.Vec)  # ERROR: set-misuse",
+        "for i in pl.range(2):\n"
+        "        x = pl.create_tile_buffers(1, [16, 16], pl.FP16, pl.Mem.Vec)  # ERROR: set-misuse",
         "with ring[0] as x:  # ERROR: unsupported-syntax\n        pl.tile.load_into(x, a, [0, 0], [32, 64])",
         "if n:  # ERROR: shape-or-dtype\n        x = ring[0]",
         "if 0 < n < 4:  # ERROR: unsupported-syntax\n        x = ring[0]",
