@@ -1,0 +1,126 @@
+"""Same-pipe barriers: where a pipe must finish what it holds because the next operation depends on it.
+
+One walk over the program with, for each pipe, the accesses that no barrier has closed yet. A loop's body is walked
+from the state that its own end leaves (found by a first walk that decides nothing), so that a dependence carried by
+the loop finds its barrier too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from pto_buf.fences.tree import Site, inner_blocks
+from pto_buf.hw import Pipe
+from pto_buf.slots.program import Block, Branch, Loop, Op, While
+from pto_buf.slots.terms import Const
+
+
+class Order(Protocol):
+    """What is known of the order of two accesses without a barrier."""
+
+    def storage(self, site: Site) -> int:
+        """The number of the bytes' pool: accesses of different pools never meet."""
+        ...
+
+    def phase(self, site: Site) -> int:
+        """The phase of its lease that the access belongs to."""
+        ...
+
+    def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
+        """Whether `later` conflicts with `earlier` of the same pool and pipe and no flag proves that one complete.
+
+        `carried`: keys of the loops whose back edge lies between.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class _Open:
+    """An access that is not known to be complete, and the loops whose back edge has been passed since."""
+
+    site: Site
+    carried: tuple[int, ...]
+
+
+_Pool = dict[tuple[object, ...], _Open]
+"""Open accesses of one pool. A later access with the same key stands for the earlier one: it completes later."""
+_State = dict[Pipe, dict[int, _Pool]]
+
+
+def barriers(
+    body: Block, sites: Sequence[Site], unordered: frozenset[Pipe], order: Order
+) -> Mapping[int, tuple[Pipe, ...]]:
+    """For the key of each op that needs one, the pipes whose barrier stands before it."""
+    of_op: dict[int, list[Site]] = {}
+    for site in sites:
+        of_op.setdefault(site.op.key, []).append(site)
+    walk = _Walk(of_op, unordered, order)
+    walk.block(body, {}, decide=True)
+    return {key: tuple(pipe for pipe in Pipe if pipe in pipes) for key, pipes in walk.found.items()}
+
+
+class _Walk:
+    def __init__(self, of_op: Mapping[int, Sequence[Site]], unordered: frozenset[Pipe], order: Order):
+        self.of_op = of_op
+        self.unordered = unordered
+        self.order = order
+        self.found: dict[int, dict[Pipe, None]] = {}
+
+    def block(self, nodes: Block, state: _State, decide: bool) -> _State:
+        for node in nodes:
+            match node:
+                case Op():
+                    for pipe in node.pipes:
+                        if pipe in self.unordered:
+                            self._op(node, pipe, state.setdefault(pipe, {}), decide)
+                case Branch():
+                    state = _join([self.block(arm, _copy(state), decide) for arm in inner_blocks(node)])
+                case Loop() | While():
+                    body = tuple(inner for part in inner_blocks(node) for inner in part)
+                    entered = _copy(state)
+                    if decide:
+                        ended = self.block(body, _copy(state), decide=False)
+                        entered = _join([state, self._carry(ended, node.key)])
+                    state = _join([state, self.block(body, entered, decide)])
+                case _:
+                    pass
+        return state
+
+    def _op(self, op: Op, pipe: Pipe, pools: dict[int, _Pool], decide: bool) -> None:
+        mine = self.of_op.get(op.key, ())
+        if any(
+            self.order.must_wait(earlier.site, site, earlier.carried)
+            for site in mine
+            for earlier in pools.get(self.order.storage(site), {}).values()
+        ):
+            pools.clear()
+            if decide:
+                self.found.setdefault(op.key, {})[pipe] = None
+        for site in mine:
+            pools.setdefault(self.order.storage(site), {})[self._key(site, ())] = _Open(site, ())
+
+    def _key(self, site: Site, carried: tuple[int, ...]) -> tuple[object, ...]:
+        access = site.access
+        lane = access.term.value if isinstance(access.term, Const) else None
+        return access.slots.key, lane, access.role.writes, self.order.phase(site), access.start, access.end, carried
+
+    def _carry(self, state: _State, loop: int) -> _State:
+        carried: _State = {}
+        for pipe, pools in state.items():
+            for number, pool in pools.items():
+                entries = (_Open(entry.site, (*entry.carried, loop)) for entry in pool.values())
+                carried.setdefault(pipe, {})[number] = {self._key(new.site, new.carried): new for new in entries}
+        return carried
+
+
+def _copy(state: _State) -> _State:
+    return {pipe: {number: dict(pool) for number, pool in pools.items()} for pipe, pools in state.items()}
+
+
+def _join(states: Sequence[_State]) -> _State:
+    joined: _State = {}
+    for state in states:
+        for pipe, pools in state.items():
+            for number, pool in pools.items():
+                joined.setdefault(pipe, {}).setdefault(number, {}).update(pool)
+    return joined

@@ -1,0 +1,151 @@
+"""All fences of a program: which events there are, and where each set, wait and barrier stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from pto_buf.fences.barriers import barriers
+from pto_buf.fences.handshake import handovers
+from pto_buf.fences.pools import Pool, PoolFences, fence_pool
+from pto_buf.fences.rings import Do, Hand, RingEvent
+from pto_buf.fences.tree import Site, Tree, build_tree
+from pto_buf.hw import Pipe, Target
+from pto_buf.slots.flow import Flow
+from pto_buf.slots.program import Program
+
+
+class Rank(IntEnum):
+    """Order of fences in one gap between two items: what releases comes before what holds."""
+
+    SET = 0
+    PRIME = 1
+    WAIT = 2
+    BARRIER = 3
+
+
+@dataclass(frozen=True)
+class PlannedEvent:
+    name: str
+    src: Pipe
+    dst: Pipe
+    lanes: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Action:
+    """A set or wait of event `event`, or a barrier of `pipe`, before or behind the item with the key `anchor`."""
+
+    anchor: int
+    behind: bool
+    rank: Rank
+    event: int | None = None
+    pipe: Pipe | None = None
+    lane: Site | int = 0
+
+
+@dataclass(frozen=True)
+class FencePlan:
+    """`actions` stand in the order in which those of one gap follow one another."""
+
+    events: tuple[PlannedEvent, ...]
+    actions: tuple[Action, ...]
+    lost: tuple[str, ...]
+    """Overlap that was given up, and why, for each pool without a ring."""
+
+
+def plan_fences(program: Program, pools: Sequence[Pool], flow: Flow, target: Target) -> FencePlan:
+    """Fences for every conflict through slots. `pools` holds each slot set once, grouped by shared bytes."""
+    tree = build_tree(program)
+    by_set = {slots.key: number for number, pool in enumerate(pools) for slots in pool.sets}
+    sites: list[list[Site]] = [[] for _ in pools]
+    for site in tree.sites:
+        sites[by_set[site.access.slots.key]].append(site)
+    fenced = [fence_pool(pool, mine, tree, flow) for pool, mine in zip(pools, sites, strict=True)]
+    planner = _Planner(tree)
+    for fences in fenced:
+        planner.ring(fences)
+    planner.handshakes(fenced)
+    unordered = frozenset(pipe for pipe in Pipe if pipe not in target.ordered_pipes)
+    order = _Order(fenced, by_set)
+    reached = [site for fences in fenced for site in fences.sites]
+    for key, pipes in barriers(program.body, sorted(reached, key=_site_key), unordered, order).items():
+        planner.actions += [Action(key, False, Rank.BARRIER, pipe=pipe) for pipe in pipes]
+    lost = tuple(f"{fences.pool.name}: {fences.reason}" for fences in fenced if fences.reason is not None)
+    return FencePlan(tuple(planner.events), tuple(planner.actions), lost)
+
+
+def _site_key(site: Site) -> tuple[int, int]:
+    return site.key.op, site.key.access
+
+
+@dataclass(frozen=True)
+class _Order:
+    fenced: Sequence[PoolFences]
+    by_set: Mapping[int, int]
+
+    def storage(self, site: Site) -> int:
+        return self.by_set[site.access.slots.key]
+
+    def phase(self, site: Site) -> int:
+        return self.fenced[self.storage(site)].phase.get(site.key, 0)
+
+    def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
+        return self.fenced[self.storage(earlier)].must_wait(earlier, later, carried)
+
+
+_RANKS = {Do.SET: Rank.SET, Do.PRIME: Rank.PRIME, Do.WAIT: Rank.WAIT, Do.DRAIN: Rank.WAIT}
+_BEHIND = {Do.SET, Do.DRAIN}
+
+
+class _Planner:
+    def __init__(self, tree: Tree):
+        self.tree = tree
+        self.events: list[PlannedEvent] = []
+        self.actions: list[Action] = []
+
+    def ring(self, fences: PoolFences) -> None:
+        numbers: dict[RingEvent, int] = {}
+        for use in fences.uses:
+            if use.event not in numbers:
+                numbers[use.event] = len(self.events)
+                self.events.append(_describe(fences, use.event))
+            anchor = self.tree.blocks[use.block].nodes[use.item].key
+            lane = use.lane if len(fences.pool.sets) == 1 else 0
+            self.actions.append(
+                Action(anchor, use.do in _BEHIND, _RANKS[use.do], event=numbers[use.event], lane=lane)
+            )
+
+    def handshakes(self, fenced: Sequence[PoolFences]) -> None:
+        numbers: dict[tuple[Pipe, Pipe], int] = {}
+        for handover in handovers(fenced):
+            pair = (handover.src, handover.dst)
+            if pair not in numbers:
+                numbers[pair] = len(self.events)
+                why = f"handshake: {handover.src} is done before {handover.dst} goes on"
+                self.events.append(PlannedEvent(f"handshake.{handover.src}.{handover.dst}", *pair, 1, why))
+            self.actions += [
+                Action(handover.op, handover.behind, rank, event=numbers[pair]) for rank in (Rank.SET, Rank.WAIT)
+            ]
+
+
+def _describe(fences: PoolFences, event: RingEvent) -> PlannedEvent:
+    """Names the hazard: what the phase before does, what the phase behind does, and where."""
+    ring, pool = fences.ring, fences.pool
+    assert ring is not None
+    before = _first_site(fences, event.phase, event.src)
+    after = _first_site(fences, (event.phase + 1) % len(ring.signature), event.dst)
+    does = ("W" if before.access.role.writes else "R", "W" if after.access.role.writes else "R")
+    hazard = {"WR": "RAW", "RW": "WAR", "WW": "WAW"}["".join(does)]
+    verbs = {"W": "writes", "R": "reads"}
+    ends = [
+        f"{pipe} {verbs[what]} it by {site.op.name}{f' at {site.op.place}' if site.op.place else ''}"
+        for pipe, what, site in ((event.src, does[0], before), (event.dst, does[1], after))
+    ]
+    lease = "a later lease: " if event.hand is Hand.FREE else ""
+    why = f"{hazard} on {pool.name} ({pool.sets[0].tile.space.buffer}): {ends[0]}, then {lease}{ends[1]}"
+    return PlannedEvent(f"{pool.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, pool.lanes, why)
+
+
+def _first_site(fences: PoolFences, phase: int, pipe: Pipe) -> Site:
+    return next(site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes)
