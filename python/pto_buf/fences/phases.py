@@ -1,47 +1,50 @@
-"""The phases of a lease: in which order which pipes touch it, and where one execution of its frame does so.
+"""The phases of a lease: in which order which pipes touch it, and where the program does so.
 
 A phase is either the writes of one pipe or the reads of several pipes between two writes; each pipe of one phase
-hands the slot on to each pipe of the next.
+hands the slot on to each pipe of the next. A *piece* is one place where one pipe has one phase of some lease: the pipe
+takes the slot over before it and hands it on behind it, once for each lease.
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pto_buf.fences.components import Component
-from pto_buf.fences.tree import Site, item_in
+from pto_buf.fences.tree import Site, Span, Tree, common_block, span_in
 from pto_buf.hw import Pipe
-from pto_buf.slots.flow import SiteKey
+from pto_buf.slots.flow import Flow, SiteKey
+from pto_buf.slots.program import Loop
 
 
 @dataclass(frozen=True)
-class Span:
-    """Items `first` to `last` of `block`: where one pipe has one phase of a lease."""
+class Piece:
+    """Phase `phase` of `pipe` at `span`; the slot index of `lane` names the slot there."""
 
-    block: int
-    first: int
-    last: int
-
-
-@dataclass(frozen=True)
-class Phase:
-    """`spans` goes with `pipes`. `sites` are all accesses of the phase."""
-
-    pipes: tuple[Pipe, ...]
-    spans: tuple[Span, ...]
-    sites: tuple[SiteKey, ...]
-
-
-@dataclass(frozen=True)
-class Lease:
-    """A kind of lease: its phases, and an access whose slot index names the lane at every span."""
-
-    phases: tuple[Phase, ...]
+    phase: int
+    pipe: Pipe
+    span: Span
     lane: Site
 
-    @property
-    def signature(self) -> tuple[tuple[Pipe, ...], ...]:
-        return tuple(phase.pipes for phase in self.phases)
+
+@dataclass(frozen=True)
+class Closing:
+    """Behind loop `loop`, leases that no trip has read are closed: the trips that would have read them run, without
+    their work. `lag` such trips follow the last one, or (`to_lag`) those up to number `lag` that have not been run.
+    """
+
+    loop: int
+    lag: int
+    to_lag: bool
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the leases of one component pass through the pipes."""
+
+    signature: tuple[tuple[Pipe, ...], ...]
+    pieces: tuple[Piece, ...]
+    phase: Mapping[SiteKey, int]
+    closing: Closing | None = None
 
 
 @dataclass(frozen=True)
@@ -51,17 +54,71 @@ class Irregular:
     reason: str
 
 
-def lease_of(component: Component) -> Lease | Irregular:
-    """The phases of a component whose frame holds one lease an execution."""
-    if component.carried:
-        return Irregular("its leases follow one another inside the loop that carries them")
-    phases = [_phase(run, component.frame) for run in _runs(component.sites)]
-    for before, after in itertools.pairwise(phases):
-        for left, end in zip(before.pipes, before.spans, strict=True):
-            for right, start in zip(after.pipes, after.spans, strict=True):
-                if left is not right and end.last >= start.first:
-                    return Irregular(f"{left} and {right} take turns inside one loop or branch")
-    return Lease(tuple(phases), _lane_site(component))
+def contained_shape(component: Component) -> Shape | Irregular:
+    """The phases where one execution of the frame holds one lease: items of the frame, one phase behind the other."""
+    runs = _runs(component.sites)
+    lane = _lane_site(component)
+    pieces: list[list[Piece]] = []
+    for number, run in enumerate(runs):
+        found = [(pipe, span_in(component.frame, [site for site in run if pipe in site.op.pipes])) for pipe in _pipes(run)]
+        pieces.append([Piece(number, pipe, span, lane) for pipe, span in found])
+    for before, after in itertools.pairwise(pieces):
+        for left, right in itertools.product(before, after):
+            if left.pipe is not right.pipe and left.span.last >= right.span.first:
+                return Irregular(f"{left.pipe} and {right.pipe} take turns inside one loop or branch")
+    return _shape(runs, [piece for of_phase in pieces for piece in of_phase])
+
+
+def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Shape]:
+    """Shapes to try where a loop inside the frame carries leases from trip to trip, the most parallel ones first.
+
+    Each lease is opened at one piece of the first phase and taken over once at a piece of each later phase. Which of
+    the shapes keeps that promise has to be tried out.
+    """
+    carriers = {
+        origin.carried_by
+        for site in component.sites
+        for origin in flow.origins[site.key]
+        if origin.carried_by is not None and origin.carried_by not in tree.loops_around(tree.blocks[component.frame].path)
+    }
+    if len(carriers) != 1:
+        return
+    (carrier,) = carriers
+    body = next((b.key for b in tree.blocks if isinstance(b.owner, Loop) and b.owner.key == carrier), None)
+    if body is None:
+        return
+    ordered = sorted(component.sites, key=lambda site: (_is_carried(site, carrier, flow), site.key))
+    runs = _runs(ordered)
+    lanes = component.sites[0].access.slots.count
+    for deep in (False, True):
+        pieces = [piece for number, run in enumerate(runs) for piece in _pieces(number, run, component.frame, body, deep)]
+        shape = _shape(runs, pieces)
+        yield shape
+        for lag in range(1, lanes + 1):
+            for to_lag in (False, True):
+                yield Shape(shape.signature, shape.pieces, shape.phase, Closing(carrier, lag, to_lag))
+
+
+def _is_carried(site: Site, carrier: int, flow: Flow) -> bool:
+    return any(origin.carried_by == carrier for origin in flow.origins[site.key])
+
+
+def _pieces(number: int, run: Sequence[Site], frame: int, body: int, deep: bool) -> Iterator[Piece]:
+    """One piece for each slot index and pipe, in the loop's body and outside of it.
+
+    The first phase stands where its write does, since only a write that runs opens a lease; a later one stands
+    in the body itself (so that every trip hands on), or, if `deep`, where its accesses do.
+    """
+    groups: dict[tuple[bool, object, Pipe], list[Site]] = {}
+    for site in run:
+        inside = any(step.block == body for step in site.path)
+        for pipe in site.op.pipes:
+            groups.setdefault((inside, site.access.term, pipe), []).append(site)
+    for (inside, _, pipe), sites in groups.items():
+        block = common_block([site.path for site in sites])
+        if inside and number > 0 and not deep:
+            block = body
+        yield Piece(number, pipe, span_in(block, sites), sites[0])
 
 
 def _runs(sites: Sequence[Site]) -> list[list[Site]]:
@@ -82,16 +139,14 @@ def _runs(sites: Sequence[Site]) -> list[list[Site]]:
     return runs
 
 
-def _phase(sites: Sequence[Site], frame: int) -> Phase:
-    items: dict[Pipe, list[int]] = {}
-    for site in sites:
-        item = item_in(site.path, frame)
-        assert item is not None
-        for pipe in site.op.pipes:
-            items.setdefault(pipe, []).append(item)
-    pipes = tuple(pipe for pipe in Pipe if pipe in items)
-    spans = tuple(Span(frame, min(items[pipe]), max(items[pipe])) for pipe in pipes)
-    return Phase(pipes, spans, tuple(site.key for site in sites))
+def _pipes(run: Sequence[Site]) -> tuple[Pipe, ...]:
+    found = {pipe for site in run for pipe in site.op.pipes}
+    return tuple(pipe for pipe in Pipe if pipe in found)
+
+
+def _shape(runs: Sequence[Sequence[Site]], pieces: Sequence[Piece]) -> Shape:
+    phase = {site.key: number for number, run in enumerate(runs) for site in run}
+    return Shape(tuple(_pipes(run) for run in runs), tuple(pieces), phase)
 
 
 def _lane_site(component: Component) -> Site:

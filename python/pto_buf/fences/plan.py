@@ -112,9 +112,7 @@ class _Planner:
                 self.events.append(_describe(fences, use.event))
             anchor = self.tree.blocks[use.block].nodes[use.item].key
             lane = use.lane if len(fences.pool.sets) == 1 else 0
-            self.actions.append(
-                Action(anchor, use.do in _BEHIND, _RANKS[use.do], event=numbers[use.event], lane=lane)
-            )
+            self.actions.append(Action(anchor, use.do in _BEHIND, _RANKS[use.do], event=numbers[use.event], lane=lane))
 
     def handshakes(self, fenced: Sequence[PoolFences]) -> None:
         numbers: dict[tuple[Pipe, Pipe], int] = {}

@@ -62,9 +62,7 @@ class PoolFences:
             before = self.partners(later.op.pipes, later.access.role.writes)
             return not any(pipe in before for pipe in behind)
         number = self.lease_number[earlier.key]
-        same_lease = number == self.lease_number[later.key] and not any(
-            loop in self.around[number] for loop in carried
-        )
+        same_lease = number == self.lease_number[later.key] and not any(loop in self.around[number] for loop in carried)
         start, goal = self.phase[earlier.key], self.phase[later.key]
         if same_lease and carried:
             goal = max(start, goal)
@@ -116,9 +114,7 @@ def home_of(sites: Sequence[Site], tree: Tree) -> Span:
         node = tree.blocks[block].nodes[first]
         if first != last or not isinstance(node, Branch):
             return Span(block, first, last)
-        inner = {
-            step.block for site in sites for step in site.path[_depth(site, block) + 1 : _depth(site, block) + 2]
-        }
+        inner = {step.block for site in sites for step in site.path[_depth(site, block) + 1 : _depth(site, block) + 2]}
         if len(inner) != 1 or len(list(inner_blocks(node))) == 0:
             return Span(block, first, last)
         (block,) = inner

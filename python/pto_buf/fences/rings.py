@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pto_buf.fences.phases import Lease, Phase, Span
-from pto_buf.fences.tree import Site
+from pto_buf.fences.phases import Closing, Piece, Shape
+from pto_buf.fences.tree import Site, Span, Tree, last_key
 from pto_buf.hw import Pipe
 from pto_buf.slots.terms import Const
 
@@ -73,24 +73,43 @@ class Do(StrEnum):
 
 @dataclass(frozen=True)
 class Use:
-    """One set or wait of an event: before or behind item `item` of `block`, on the lane of `site` or a constant one."""
+    """One set or wait of an event: before or behind item `item` of `block`, on the lane of `lane` or a constant one.
+
+    With a closing: once for each trip that the closing runs behind the loop, on the lane of that trip.
+    """
 
     event: RingEvent
     do: Do
     block: int
     item: int
     lane: Site | int
+    closing: Closing | None = None
 
 
-def uses_of(ring: Ring, leases: Sequence[Lease], lanes: int, home: Span) -> list[Use]:
-    """All sets and waits of a ring. `home` spans every lease: primes stand before it, drains behind it."""
+def uses_of(
+    ring: Ring, shapes: Sequence[Shape], lanes: int, home: Span, tree: Tree, *, keep_idle: bool = False
+) -> list[Use]:
+    """All sets and waits of a ring. `home` spans every access: primes stand before it, drains behind it.
+
+    Tokens that order nothing are left out unless `keep_idle`.
+    """
     uses: list[Use] = []
+    pieces = [piece for shape in shapes for piece in shape.pieces]
+    closings = [use for shape in shapes for use in _closing_uses(ring, shape, tree)]
+    by_phase: dict[tuple[int, Pipe], list[Piece]] = {}
+    for piece in pieces:
+        by_phase.setdefault((piece.phase, piece.pipe), []).append(piece)
     for event in ring.events:
-        inner = [use for lease in leases for use in _lease_uses(event, lease)]
+        puts = by_phase.get((event.phase, event.src), [])
+        takes = by_phase.get(((event.phase + 1) % len(ring.signature), event.dst), [])
+        inner = [Use(event, Do.SET, put.span.block, put.span.last, constant_lane(put.lane)) for put in puts]
+        inner += [Use(event, Do.WAIT, take.span.block, take.span.first, constant_lane(take.lane)) for take in takes]
+        inner += [use for use in closings if use.event == event]
+        inner.sort(key=lambda use: _position(use, tree))
         if event.hand is Hand.READY:
             uses += inner
             continue
-        inner, taken, kept = _without_idle_tokens(inner, home, lanes)
+        inner, taken, kept = (inner, set[int](), set[int]()) if keep_idle else _without_idle_tokens(inner, home)
         reached = range(lanes) if any(isinstance(use.lane, Site) for use in inner) else sorted({*lanes_of(inner)})
         uses += [Use(event, Do.PRIME, home.block, home.first, lane) for lane in reached if lane not in taken]
         uses += inner
@@ -98,13 +117,32 @@ def uses_of(ring: Ring, leases: Sequence[Lease], lanes: int, home: Span) -> list
     return uses
 
 
-def _lease_uses(event: RingEvent, lease: Lease) -> list[Use]:
-    lane = constant_lane(lease.lane)
-    leaving = _span(lease.phases[event.phase], event.src)
-    entering = _span(lease.phases[(event.phase + 1) % len(lease.phases)], event.dst)
-    put = Use(event, Do.SET, leaving.block, leaving.last, lane)
-    take = Use(event, Do.WAIT, entering.block, entering.first, lane)
-    return [put, take] if event.hand is Hand.READY else [take, put]
+def _closing_uses(ring: Ring, shape: Shape, tree: Tree) -> Iterator[Use]:
+    """What a trip that reads a lease does but for its work: each phase behind the first takes over and hands on."""
+    closing = shape.closing
+    if closing is None:
+        return
+    loop = next(block for block in tree.blocks if block.owner is not None and block.owner.key == closing.loop)
+    at = loop.path[-1]
+    inside = [piece for piece in shape.pieces if piece.phase > 0 and _within(piece.span.block, loop.key, tree)]
+    for piece in sorted(inside, key=lambda piece: piece.phase):
+        for event in ring.events:
+            if event.dst is piece.pipe and event.phase == piece.phase - 1:
+                yield Use(event, Do.WAIT, at.block, at.item, piece.lane, closing)
+        for event in ring.events:
+            if event.src is piece.pipe and event.phase == piece.phase:
+                yield Use(event, Do.SET, at.block, at.item, piece.lane, closing)
+
+
+def _within(block: int, outer: int, tree: Tree) -> bool:
+    return block == outer or any(step.block == outer for step in tree.blocks[block].path)
+
+
+def _position(use: Use, tree: Tree) -> tuple[int, int]:
+    node = tree.blocks[use.block].nodes[use.item]
+    if use.closing is not None:
+        return last_key(node), 2
+    return (last_key(node), 1) if use.do is Do.SET else (node.key, 0)
 
 
 def constant_lane(site: Site) -> Site | int:
@@ -116,11 +154,7 @@ def lanes_of(uses: Sequence[Use]) -> Iterator[int]:
     return (use.lane for use in uses if isinstance(use.lane, int))
 
 
-def _span(phase: Phase, pipe: Pipe) -> Span:
-    return phase.spans[phase.pipes.index(pipe)]
-
-
-def _without_idle_tokens(uses: Sequence[Use], home: Span, lanes: int) -> tuple[list[Use], set[int], set[int]]:
+def _without_idle_tokens(uses: Sequence[Use], home: Span) -> tuple[list[Use], set[int], set[int]]:
     """Drops FREE tokens that order nothing: taken by the first lease of a lane, or put back by its last one.
 
     Only where the lease stands directly in the home block, outside every loop and branch, on a constant lane.

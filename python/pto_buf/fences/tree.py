@@ -1,6 +1,6 @@
 """Where things stand in a program: blocks, the items in them, and the spots between items."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pto_buf.slots.flow import SiteKey
@@ -33,6 +33,15 @@ class Site:
     op: Op
     access: Access
     path: tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Span:
+    """Items `first` to `last` of block `block`."""
+
+    block: int
+    first: int
+    last: int
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,21 @@ def inner_blocks(node: Node) -> Iterator[Block]:
             yield node.after
         case _:
             return
+
+
+def last_key(node: Node) -> int:
+    """The key of the last node within `node`, itself included: behind it comes what is behind the node."""
+    while True:
+        inner = [block for block in inner_blocks(node) if block]
+        if not inner:
+            return node.key
+        node = inner[-1][-1]
+
+
+def span_in(block: int, sites: Sequence[Site]) -> Span:
+    """The items of `block` that the accesses stand in."""
+    items = [item for site in sites if (item := item_in(site.path, block)) is not None]
+    return Span(block, min(items), max(items))
 
 
 def common_block(paths: list[tuple[Step, ...]]) -> int:

@@ -1,0 +1,278 @@
+"""From planned and fenced `ptobuf` to level-3 `pto`: addresses instead of slots, flags instead of events.
+
+A slot named by a constant becomes one tile at a constant address, at the top of the kernel; one named by a computed
+index becomes a tile at `addr + index * stride`, where it is selected. Each set and wait names a constant flag where
+its lane is constant, and a computed one elsewhere.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import ClassVar, cast
+
+from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp, IndexCastOp, MaxSIOp, MuliOp
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, ReleaseOp, SetOp, SlotOp, SlotSelectOp, WaitOp
+from pto_buf.dialect.tile_op import constant_of, target_of
+from pto_buf.dialect.types import EventType, SlotSetType, TileBufType
+from pto_buf.errors import DiagnosticError
+from pto_buf.hw import Target
+from pto_buf.lowering.allocate_events import event_ids
+from pto_buf.lowering.constants import I64, Constants
+from pto_buf.source import place_of
+from pto_buf.tile import TileSpec
+
+
+@dataclass(frozen=True)
+class ConvertToPtoPass(ModulePass):
+    """ptobuf-convert-to-pto."""
+
+    name: ClassVar[str] = "ptobuf-convert-to-pto"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = target_of(op)
+        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
+            _Conversion(function, target).run()
+
+
+class _Conversion:
+    def __init__(self, function: FuncOp, target: Target):
+        self.function = function
+        self.target = target
+        self.constants = Constants(function)
+        self.fixed: dict[tuple[SSAValue, int], SSAValue] = {}
+        """The tile of each slot that a constant names."""
+        self.derived: dict[Hashable, SSAValue] = {}
+        """Addresses and flag numbers that were worked out, by the index and the numbers that they come from."""
+        self.derived_last: dict[SSAValue, Operation] = {}
+        self.last_alloc: Operation | None = None
+        """The tiles at constant addresses stand behind this op, in the order in which they are asked for."""
+        self.converters: Mapping[type[Operation], Callable[[Operation], None]] = {
+            SlotSelectOp: self._select,
+            ReleaseOp: _remove,
+            SetOp: self._flag,
+            WaitOp: self._flag,
+            ForOp: self._loop,
+        }
+
+    def run(self) -> None:
+        ops = list(self.function.walk())
+        allocs = [op for op in ops if isinstance(op, AllocSlotsOp)]
+        events = [op for op in ops if isinstance(op, EventOp)]
+        self.last_alloc = allocs[-1] if allocs else None
+        for op in ops:
+            if isinstance(op, SlotOp):
+                self._tile_op(op)
+            elif (convert := self.converters.get(type(op))) is not None:
+                convert(op)
+        for op in (*events, *allocs):
+            _remove(op)
+
+    # --- slots ---
+
+    def _select(self, op: Operation) -> None:
+        select = cast(SlotSelectOp, op)
+        index = constant_of(select.index)
+        if index is None:
+            tile = self._computed_tile(select)
+        else:
+            key = (select.slots, index)
+            if key not in self.fixed:
+                self.fixed[key] = self._fixed_tile(select, index)
+            tile = self.fixed[key]
+        select.slot.replace_all_uses_with(tile)
+        _remove(select)
+
+    def _set(self, slots: SSAValue) -> tuple[AllocSlotsOp, int, int]:
+        """The set's op, its first address and the distance of its slots, in bytes."""
+        alloc = slots.owner
+        assert isinstance(alloc, AllocSlotsOp)
+        if alloc.addr is None:
+            raise DiagnosticError.at(
+                place_of(alloc),
+                f"slot set '{alloc.set_name.data}' has no address",
+                help="run ptobuf-plan-memory first",
+                kind="pass-order",
+            )
+        tile = alloc.slots.type.data.tile
+        return alloc, alloc.addr.value.data, self.target.stride(tile.space, tile.footprint)
+
+    def _fixed_tile(self, select: SlotSelectOp, index: int) -> SSAValue:
+        alloc, base, stride = self._set(select.slots)
+        address = self.constants.i64(base + index * stride)
+        op = AllocTileOp.create(
+            operands=[address],
+            result_types=[TileBufType(_physical(alloc.slots.type))],
+            properties=_segments(1, 0, 0),
+            location=alloc.location,
+        )
+        op.tile.name_hint = _hint(alloc, index)
+        assert self.last_alloc is not None
+        block = self.last_alloc.parent
+        assert block is not None
+        block.insert_op_after(op, self.last_alloc)
+        self.last_alloc = op
+        return op.tile
+
+    def _computed_tile(self, select: SlotSelectOp) -> SSAValue:
+        alloc, base, stride = self._set(select.slots)
+        address = self._derived(select.index, base, stride)
+        place = _Before(select)
+        tile = place(
+            AllocTileOp.create(
+                operands=[address],
+                result_types=[TileBufType(_physical(alloc.slots.type))],
+                properties=_segments(1, 0, 0),
+            )
+        ).results[0]
+        tile.name_hint = _hint(alloc, None)
+        return tile
+
+    def _derived(self, index: SSAValue, base: int, stride: int) -> SSAValue:
+        """`base + index * stride` as i64, worked out once, where the index is."""
+        number = self._once((index, "i64"), index, lambda: IndexCastOp(index, I64))
+        scaled = self._once((index, stride), index, lambda: MuliOp(number, self.constants.i64(stride)))
+        if base == 0:
+            return scaled
+        return self._once((index, stride, base), index, lambda: AddiOp(scaled, self.constants.i64(base)))
+
+    def _once(self, key: Hashable, index: SSAValue, make: Callable[[], Operation]) -> SSAValue:
+        """The result of the op with this key, made behind the others that were derived from the same index."""
+        if key not in self.derived:
+            op = make()
+            owner = self.derived_last.get(index, index.owner)
+            if isinstance(owner, Block):
+                assert owner.first_op is not None
+                op.location = owner.first_op.location
+                owner.insert_op_before(op, owner.first_op)
+            else:
+                op.location = owner.location
+                assert owner.parent is not None
+                owner.parent.insert_op_after(op, owner)
+            self.derived_last[index] = op
+            self.derived[key] = op.results[0]
+        return self.derived[key]
+
+    # --- tile ops ---
+
+    def _tile_op(self, op: SlotOp) -> None:
+        (out,) = op.outs
+        ins = list(op.ins)
+        if op.ROW.accumulates is not None:
+            position = next(i for i, operand in enumerate(op.ROW.ins) if operand.name == op.ROW.accumulates)
+            ins.insert(position, out)
+        place = _Before(op)
+        if isinstance(op, IntoOp):
+            out = self._written_tile(op, out, place)
+        made = place(
+            TILE_OPS[op.ROW.mnemonic].create(
+                operands=[*ins, out],
+                properties=_segments(len(ins), 1),
+                attributes=dict(op.attributes),
+            )
+        )
+        made.verify_()
+        if isinstance(op, IntoOp):
+            op.value.replace_all_uses_with(out)
+        _remove(op)
+
+    def _written_tile(self, op: IntoOp, tile: SSAValue, place: "_Before") -> SSAValue:
+        """The tile that `op` writes: the slot's own, or a narrower one at the same address."""
+        if tile.type == op.value.type:
+            return tile
+        alloc = tile.owner
+        assert isinstance(alloc, AllocTileOp) and alloc.addr is not None
+        rows, cols = (extent is None for extent in op.value.type.data.valid)
+        return place(
+            AllocTileOp.create(
+                operands=[alloc.addr, *op.valid],
+                result_types=[op.value.type],
+                properties=_segments(1, int(rows), int(cols)),
+            )
+        ).results[0]
+
+    # --- flags and loops ---
+
+    def _flag(self, op: Operation) -> None:
+        use = cast(SetOp | WaitOp, op)
+        event = use.event.owner
+        assert isinstance(event, EventOp)
+        if event.ids is None:
+            raise DiagnosticError.at(
+                place_of(op),
+                f"event '{event.event_name.data}' has no ids",
+                help="run ptobuf-allocate-events first",
+                kind="pass-order",
+            )
+        spec = cast(EventType, use.event.type).data
+        ids = event_ids(event)
+        static, dynamic = (SetFlagOp, SetFlagDynOp) if isinstance(op, SetOp) else (WaitFlagOp, WaitFlagDynOp)
+        lane = constant_of(use.lane)
+        place = _Before(op)
+        if lane is not None:
+            place(static(spec.src, spec.dst, ids[lane]))
+        elif spec.lanes == 1:
+            place(static(spec.src, spec.dst, ids[0]))
+        else:
+            place(dynamic(spec.src, spec.dst, self._flag_number(use.lane, ids[0])))
+        _remove(op)
+
+    def _flag_number(self, lane: SSAValue, first: int) -> SSAValue:
+        if first == 0:
+            return lane
+        return self._once((lane, "id", first), lane, lambda: AddiOp(lane, self.constants.index(first)))
+
+    def _loop(self, op: Operation) -> None:
+        """The assembler counts loops unsigned: a bound that may be negative is raised to zero."""
+        loop = cast(ForOp, op)
+        loop.attributes.pop("ptobuf.stage", None)
+        lower, upper = constant_of(loop.lb), constant_of(loop.ub)
+        if lower is None or lower < 0:
+            return
+        if upper is None and not _is_clamped(loop.ub):
+            clamped = _Before(loop)(MaxSIOp(loop.ub, self.constants.index(lower)))
+            loop.operands[1] = clamped.results[0]
+
+
+def _is_clamped(value: SSAValue) -> bool:
+    return isinstance(value.owner, MaxSIOp) and (constant_of(value.owner.rhs) or 0) >= 0
+
+
+class _Before:
+    """Inserts ops before one, at its location."""
+
+    def __init__(self, anchor: Operation):
+        self.anchor = anchor
+        assert anchor.parent is not None
+        self.block = anchor.parent
+
+    def __call__(self, op: Operation) -> Operation:
+        op.location = self.anchor.location
+        self.block.insert_op_before(op, self.anchor)
+        return op
+
+
+def _remove(op: Operation) -> None:
+    op.detach()
+    op.erase()
+
+
+def _segments(*sizes: int) -> dict[str, Attribute]:
+    from xdsl.dialects.builtin import DenseArrayBase, i32
+
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, list(sizes))}
+
+
+def _physical(slots: SlotSetType) -> TileSpec:
+    return slots.data.tile
+
+
+def _hint(alloc: AllocSlotsOp, index: int | None) -> str | None:
+    name = alloc.set_name.data if index is None else f"{alloc.set_name.data}_{index}"
+    return name if SSAValue.is_valid_name(name) else None

@@ -1,0 +1,54 @@
+"""Making a value available outside the region that computes it, by computing it again."""
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.traits import is_side_effect_free
+
+from pto_buf.errors import DiagnosticError
+from pto_buf.source import place_of
+
+
+class Hoisting:
+    """Answers for one function, whose ops are numbered once, before anything is inserted."""
+
+    def __init__(self, function: FuncOp):
+        self._number = {op: number for number, op in enumerate(function.walk())}
+        self._made: dict[tuple[Operation, SSAValue], SSAValue] = {}
+
+    def value_at(self, value: SSAValue, anchor: Operation) -> SSAValue:
+        """`value`, or a copy of it that is computed before `anchor` from what is available there.
+
+        Raises DiagnosticError if it depends on what an inner region changes.
+        """
+        if self._available(value, anchor):
+            return value
+        key = (anchor, value)
+        if key not in self._made:
+            self._made[key] = self._recomputed(value, anchor)
+        return self._made[key]
+
+    def _recomputed(self, value: SSAValue, anchor: Operation) -> SSAValue:
+        owner = value.owner
+        if isinstance(owner, Block) or owner.regions or not is_side_effect_free(owner):
+            raise DiagnosticError.at(
+                place_of(anchor),
+                "the slot index changes within the region that its fence has to span",
+                help="compute the index outside that region",
+                kind="slot-index",
+            )
+        operands = [self.value_at(operand, anchor) for operand in owner.operands]
+        copy = owner.clone()
+        copy.operands = operands
+        assert anchor.parent is not None
+        anchor.parent.insert_op_before(copy, anchor)
+        return copy.results[list(owner.results).index(value)]
+
+    def _available(self, value: SSAValue, anchor: Operation) -> bool:
+        owner = value.owner
+        home = owner if isinstance(owner, Block) else owner.parent
+        around: Operation | None = anchor
+        while around is not None and around.parent is not home:
+            around = around.parent_op()
+        if around is None:
+            return False
+        return isinstance(owner, Block) or owner not in self._number or self._number[owner] < self._number[around]

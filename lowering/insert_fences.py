@@ -1,0 +1,116 @@
+"""Inserts the events and barriers that order all conflicting accesses to slots, and the final barrier.
+
+The plan is made by `pto_buf.fences` on the plain program; this pass reads the program off the IR and puts what the
+plan says where it says. The lane of each set and wait is the slot index of the access that it guards.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pto_buf.slots.build import Built, build
+from pto_buf.slots.leases import flow_of
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from pto_buf.dialect.pto import BarrierOp
+from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
+from pto_buf.dialect.tile_op import target_of
+from pto_buf.errors import warn
+from pto_buf.fences.plan import Action, FencePlan, Rank, plan_fences
+from pto_buf.fences.pools import Pool
+from pto_buf.fences.tree import Site
+from pto_buf.hw import Pipe, Target
+from pto_buf.lowering.constants import Constants
+from pto_buf.lowering.hoisting import Hoisting
+from pto_buf.source import place_of
+
+
+@dataclass(frozen=True)
+class InsertFencesPass(ModulePass):
+    """ptobuf-insert-fences."""
+
+    name: ClassVar[str] = "ptobuf-insert-fences"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        target = target_of(op)
+        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
+            _fence(function, target)
+
+
+def _fence(function: FuncOp, target: Target) -> None:
+    built = build(function)
+    if not built.sets:
+        _close(function)
+        return
+    pools = [Pool((slots,)) for slots in built.program.sets]
+    plan = plan_fences(built.program, pools, flow_of(built.program), target)
+    for lost in plan.lost:
+        warn(place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")
+    _Writer(function, built).write(plan)
+    _close(function)
+
+
+def _close(function: FuncOp) -> None:
+    """Every kernel ends with a barrier over all pipes: the assembler adds none."""
+    for op in function.walk():
+        if isinstance(op, ReturnOp) and op.parent is not None:
+            barrier = BarrierOp(Pipe.ALL)
+            barrier.location = op.location
+            op.parent.insert_op_before(barrier, op)
+
+
+class _Writer:
+    def __init__(self, function: FuncOp, built: Built):
+        self.built = built
+        self.constants = Constants(function)
+        self.hoisting = Hoisting(function)
+        self.block = function.body.block
+
+    def write(self, plan: FencePlan) -> None:
+        events = self._events(plan)
+        gaps: dict[tuple[int, bool], list[Action]] = {}
+        for action in plan.actions:
+            gaps.setdefault((action.anchor, action.behind), []).append(action)
+        for (anchor, behind), actions in gaps.items():
+            self._gap(self.built.ops[anchor], behind, sorted(actions, key=lambda action: action.rank), events)
+
+    def _events(self, plan: FencePlan) -> Sequence[SSAValue]:
+        """One op for each event, behind the slot sets."""
+        made: list[SSAValue] = []
+        at: Operation = self.built.sets[len(self.built.sets) - 1]
+        for event in plan.events:
+            op = EventOp(event.name, event.src, event.dst, event.lanes, event.why)
+            op.location = at.location
+            self.block.insert_op_after(op, at)
+            at = op
+            made.append(op.event)
+        return made
+
+    def _gap(self, anchor: Operation, behind: bool, actions: Sequence[Action], events: Sequence[SSAValue]) -> None:
+        block = anchor.parent
+        assert block is not None
+        at = anchor
+        for action in actions:
+            if action.rank is Rank.BARRIER:
+                assert action.pipe is not None
+                op: Operation = BarrierOp(action.pipe)
+            else:
+                assert action.event is not None
+                lane = self._lane(action.lane, anchor)
+                make = WaitOp if action.rank is Rank.WAIT else SetOp
+                op = make(events[action.event], lane)
+            op.location = anchor.location
+            if behind:
+                block.insert_op_after(op, at)
+                at = op
+            else:
+                block.insert_op_before(op, anchor)
+
+    def _lane(self, lane: Site | int, anchor: Operation) -> SSAValue:
+        if isinstance(lane, int):
+            return self.constants.index(lane)
+        return self.hoisting.value_at(self.built.indices[lane.key], anchor)
