@@ -6,12 +6,12 @@ so that the program is right, too, where the hardware tells flags apart by sourc
 counted for each pair of pipes.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -85,7 +85,7 @@ def _short(source: Pipe, destination: Pipe, events: Sequence[EventOp]) -> Diagno
     )
 
 
-def event_ids(event: EventOp) -> Mapping[int, int]:
-    """The id of each lane, once it is given."""
+def event_ids(event: EventOp) -> Sequence[int]:
+    """The ids of the lanes, once they are given."""
     assert event.ids is not None
-    return {lane: int(number) for lane, number in enumerate(event.ids.iter_values())}
+    return cast(DenseArrayBase[IntegerType], event.ids).get_values()

@@ -1,11 +1,16 @@
 """Making a value available outside the region that computes it, by computing it again."""
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from pto_buf.errors import DiagnosticError
 from pto_buf.source import place_of
+
+
+def repeatable(op: Operation) -> bool:
+    """Whether computing it again elsewhere gives the same: xDSL says so of most arithmetic, but not of `remui`."""
+    return not op.regions and (op.dialect_name() == "arith" or is_side_effect_free(op))
 
 
 class Hoisting:
@@ -29,7 +34,7 @@ class Hoisting:
 
     def _recomputed(self, value: SSAValue, anchor: Operation) -> SSAValue:
         owner = value.owner
-        if isinstance(owner, Block) or owner.regions or not is_side_effect_free(owner):
+        if isinstance(owner, Block) or not repeatable(owner):
             raise DiagnosticError.at(
                 place_of(anchor),
                 "the slot index changes within the region that its fence has to span",
@@ -41,7 +46,7 @@ class Hoisting:
         copy.operands = operands
         assert anchor.parent is not None
         anchor.parent.insert_op_before(copy, anchor)
-        return copy.results[list(owner.results).index(value)]
+        return copy.results[_number(value)]
 
     def _available(self, value: SSAValue, anchor: Operation) -> bool:
         owner = value.owner
@@ -52,3 +57,29 @@ class Hoisting:
         if around is None:
             return False
         return isinstance(owner, Block) or owner not in self._number or self._number[owner] < self._number[around]
+
+
+def computed_for(value: SSAValue, known: dict[SSAValue, SSAValue], anchor: Operation) -> SSAValue:
+    """`value` as it is where the keys of `known` have the values there, worked out before `anchor`.
+
+    What does not depend on them must be available there. Adds what it makes to `known`.
+    """
+    if value in known:
+        return known[value]
+    owner = value.owner
+    if isinstance(owner, Block) or not repeatable(owner):
+        return value
+    operands = [computed_for(operand, known, anchor) for operand in owner.operands]
+    if all(new is old for new, old in zip(operands, owner.operands, strict=True)):
+        return value
+    copy = owner.clone()
+    copy.operands = operands
+    assert anchor.parent is not None
+    anchor.parent.insert_op_before(copy, anchor)
+    known[value] = copy.results[_number(value)]
+    return known[value]
+
+
+def _number(value: SSAValue) -> int:
+    assert isinstance(value, OpResult)
+    return value.index

@@ -4,28 +4,31 @@ The plan is made by `pto_buf.fences` on the plain program; this pass reads the p
 plan says where it says. The lane of each set and wait is the slot index of the access that it guards.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from pto_buf.slots.build import Built, build
-from pto_buf.slots.leases import flow_of
 from xdsl.context import Context
+from xdsl.dialects.arith import AddiOp, CeilDivSIOp, MaxSIOp, MuliOp, SubiOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import warn
+from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import Action, FencePlan, Rank, plan_fences
 from pto_buf.fences.pools import Pool
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Target
-from pto_buf.lowering.constants import Constants
-from pto_buf.lowering.hoisting import Hoisting
+from pto_buf.lowering.constants import INDEX, Constants
+from pto_buf.lowering.hoisting import Hoisting, computed_for
+from pto_buf.slots.build import Built, build
+from pto_buf.slots.leases import flow_of
 from pto_buf.source import place_of
 
 
@@ -91,26 +94,80 @@ class _Writer:
         return made
 
     def _gap(self, anchor: Operation, behind: bool, actions: Sequence[Action], events: Sequence[SSAValue]) -> None:
-        block = anchor.parent
-        assert block is not None
-        at = anchor
+        put = _Behind(anchor) if behind else _Before(anchor)
         for action in actions:
-            if action.rank is Rank.BARRIER:
-                assert action.pipe is not None
-                op: Operation = BarrierOp(action.pipe)
-            else:
-                assert action.event is not None
-                lane = self._lane(action.lane, anchor)
-                make = WaitOp if action.rank is Rank.WAIT else SetOp
-                op = make(events[action.event], lane)
-            op.location = anchor.location
-            if behind:
-                block.insert_op_after(op, at)
-                at = op
-            else:
-                block.insert_op_before(op, anchor)
+            match action.rank:
+                case Rank.BARRIER:
+                    assert action.pipe is not None
+                    put(BarrierOp(action.pipe))
+                case Rank.CLOSING:
+                    assert isinstance(anchor, ForOp) and action.closing is not None
+                    self._close_leases(anchor, action.closing, action.trip, events, put)
+                case _:
+                    put(_signal(action, self._lane(action.lane, anchor), events))
 
     def _lane(self, lane: Site | int, anchor: Operation) -> SSAValue:
         if isinstance(lane, int):
             return self.constants.index(lane)
         return self.hoisting.value_at(self.built.indices[lane.key], anchor)
+
+    def _close_leases(
+        self, loop: ForOp, closing: Closing, trip: Sequence[Action], events: Sequence[SSAValue], put: "_Put"
+    ) -> None:
+        """The trips that would have read what is left, without their work: a loop that goes on from `loop`'s end."""
+        lag = self.constants.index(closing.lag)
+        span = put(SubiOp(loop.ub, loop.lb)).results[0]
+        trips = put(MaxSIOp(put(CeilDivSIOp(span, loop.step)).results[0], self.constants.index(0))).results[0]
+        done = put(AddiOp(loop.lb, put(MuliOp(trips, loop.step)).results[0])).results[0]
+        start = loop.lb if closing.to_lag else done
+        end = put(AddiOp(start, put(MuliOp(lag, loop.step)).results[0])).results[0]
+        body = Block(arg_types=[INDEX])
+        last = YieldOp()
+        body.add_op(last)
+        known: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: body.args[0]}
+        for action in trip:
+            lane = action.lane
+            if isinstance(lane, int):
+                value = self.constants.index(lane)
+            else:
+                value = computed_for(self.built.indices[lane.key], known, last)
+            body.insert_op_before(_signal(action, value, events), last)
+        put(ForOp(done, end, loop.step, [], body))
+        for op in body.walk():
+            op.location = loop.location
+
+
+def _signal(action: Action, lane: SSAValue, events: Sequence[SSAValue]) -> Operation:
+    assert action.event is not None
+    return (WaitOp if action.rank is Rank.WAIT else SetOp)(events[action.event], lane)
+
+
+_Put = Callable[[Operation], Operation]
+
+
+class _Before:
+    """Puts ops before one, in their order, at its place in the source."""
+
+    def __init__(self, anchor: Operation):
+        self.anchor = anchor
+        assert anchor.parent is not None
+        self.block = anchor.parent
+
+    def __call__(self, op: Operation) -> Operation:
+        op.location = self.anchor.location
+        self.block.insert_op_before(op, self.anchor)
+        return op
+
+
+class _Behind(_Before):
+    """Puts ops behind one, in their order, at its place in the source."""
+
+    def __init__(self, anchor: Operation):
+        super().__init__(anchor)
+        self.last = anchor
+
+    def __call__(self, op: Operation) -> Operation:
+        op.location = self.anchor.location
+        self.block.insert_op_after(op, self.last)
+        self.last = op
+        return op

@@ -10,13 +10,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import is_side_effect_free
 
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.fences.reduction import Body, Ends, Everything, Item, Nest, Signal, Work, droppable
 from pto_buf.hw import Pipe, Target
+from pto_buf.lowering.hoisting import repeatable
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class _Reader:
         """A name that equal computations of one lane share."""
         if value not in self.lanes:
             owner = value.owner
-            if isinstance(owner, Block) or owner.regions or not is_side_effect_free(owner):
+            if isinstance(owner, Block) or not repeatable(owner):
                 self.lanes[value] = value
             else:
                 attributes = tuple(sorted((name, str(attr)) for name, attr in owner.attributes.items()))

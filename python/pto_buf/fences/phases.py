@@ -60,7 +60,9 @@ def contained_shape(component: Component) -> Shape | Irregular:
     lane = _lane_site(component)
     pieces: list[list[Piece]] = []
     for number, run in enumerate(runs):
-        found = [(pipe, span_in(component.frame, [site for site in run if pipe in site.op.pipes])) for pipe in _pipes(run)]
+        found = [
+            (pipe, span_in(component.frame, [site for site in run if pipe in site.op.pipes])) for pipe in _pipes(run)
+        ]
         pieces.append([Piece(number, pipe, span, lane) for pipe, span in found])
     for before, after in itertools.pairwise(pieces):
         for left, right in itertools.product(before, after):
@@ -79,7 +81,8 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
         origin.carried_by
         for site in component.sites
         for origin in flow.origins[site.key]
-        if origin.carried_by is not None and origin.carried_by not in tree.loops_around(tree.blocks[component.frame].path)
+        if origin.carried_by is not None
+        and origin.carried_by not in tree.loops_around(tree.blocks[component.frame].path)
     }
     if len(carriers) != 1:
         return
@@ -91,7 +94,9 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
     runs = _runs(ordered)
     lanes = component.sites[0].access.slots.count
     for deep in (False, True):
-        pieces = [piece for number, run in enumerate(runs) for piece in _pieces(number, run, component.frame, body, deep)]
+        pieces = [
+            piece for number, run in enumerate(runs) for piece in _pieces(number, run, component.frame, body, deep)
+        ]
         shape = _shape(runs, pieces)
         yield shape
         for lag in range(1, lanes + 1):

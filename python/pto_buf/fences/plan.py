@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from pto_buf.fences.barriers import barriers
 from pto_buf.fences.handshake import handovers
+from pto_buf.fences.phases import Closing
 from pto_buf.fences.pools import Pool, PoolFences, fence_pool
 from pto_buf.fences.rings import Do, Hand, RingEvent
 from pto_buf.fences.tree import Site, Tree, build_tree
@@ -18,9 +19,10 @@ class Rank(IntEnum):
     """Order of fences in one gap between two items: what releases comes before what holds."""
 
     SET = 0
-    PRIME = 1
-    WAIT = 2
-    BARRIER = 3
+    CLOSING = 1
+    PRIME = 2
+    WAIT = 3
+    BARRIER = 4
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,10 @@ class PlannedEvent:
 
 @dataclass(frozen=True)
 class Action:
-    """A set or wait of event `event`, or a barrier of `pipe`, before or behind the item with the key `anchor`."""
+    """A set or wait of event `event`, or a barrier of `pipe`, before or behind the item with the key `anchor`.
+
+    A closing holds the sets and waits of one of its trips in `trip`; `anchor` is its loop.
+    """
 
     anchor: int
     behind: bool
@@ -42,6 +47,8 @@ class Action:
     event: int | None = None
     pipe: Pipe | None = None
     lane: Site | int = 0
+    closing: Closing | None = None
+    trip: tuple["Action", ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,13 +113,22 @@ class _Planner:
 
     def ring(self, fences: PoolFences) -> None:
         numbers: dict[RingEvent, int] = {}
+        closings: dict[Closing, list[tuple[tuple[int, bool], Action]]] = {}
         for use in fences.uses:
             if use.event not in numbers:
                 numbers[use.event] = len(self.events)
                 self.events.append(_describe(fences, use.event))
             anchor = self.tree.blocks[use.block].nodes[use.item].key
             lane = use.lane if len(fences.pool.sets) == 1 else 0
-            self.actions.append(Action(anchor, use.do in _BEHIND, _RANKS[use.do], event=numbers[use.event], lane=lane))
+            action = Action(anchor, use.do in _BEHIND, _RANKS[use.do], event=numbers[use.event], lane=lane)
+            if use.closing is None:
+                self.actions.append(action)
+            else:
+                phase = use.event.phase if use.do is Do.SET else use.event.phase + 1
+                closings.setdefault(use.closing, []).append(((phase, use.do is Do.SET), action))
+        for closing, trip in closings.items():
+            ordered = tuple(action for _, action in sorted(trip, key=lambda entry: entry[0]))
+            self.actions.append(Action(closing.loop, True, Rank.CLOSING, closing=closing, trip=ordered))
 
     def handshakes(self, fenced: Sequence[PoolFences]) -> None:
         numbers: dict[tuple[Pipe, Pipe], int] = {}

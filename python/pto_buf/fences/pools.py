@@ -1,12 +1,13 @@
 """Fences of one pool of bytes: a ring of events where its leases are regular, handshakes at each access otherwise."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pto_buf.fences.components import components
-from pto_buf.fences.phases import Irregular, Lease, Span, lease_of
+from pto_buf.fences.components import Component, components
+from pto_buf.fences.phases import Irregular, Shape, carried_shapes, contained_shape
+from pto_buf.fences.rehearsal import holds
 from pto_buf.fences.rings import Ring, Use, ring_of, uses_of
-from pto_buf.fences.tree import Site, Tree, inner_blocks, item_in
+from pto_buf.fences.tree import Site, Span, Tree, item_in
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Branch, SlotSet
@@ -35,10 +36,12 @@ class PoolFences:
     sites: tuple[Site, ...]
     ring: Ring | None
     uses: tuple[Use, ...]
-    lease_number: Mapping[SiteKey, int]
+    component: Mapping[SiteKey, int]
     phase: Mapping[SiteKey, int]
     around: tuple[tuple[int, ...], ...]
-    """For each kind of lease, the loops around its frame."""
+    """For each component, the loops around its frame."""
+    carried: tuple[bool, ...]
+    """For each component, whether a loop carries its leases."""
     reason: str | None
 
     def partners(self, op_pipes: Sequence[Pipe], writes: bool) -> tuple[Pipe, ...]:
@@ -61,11 +64,11 @@ class PoolFences:
             behind = self.partners(earlier.op.pipes, earlier.access.role.writes)
             before = self.partners(later.op.pipes, later.access.role.writes)
             return not any(pipe in before for pipe in behind)
-        number = self.lease_number[earlier.key]
-        same_lease = number == self.lease_number[later.key] and not any(loop in self.around[number] for loop in carried)
+        number = self.component[earlier.key]
         start, goal = self.phase[earlier.key], self.phase[later.key]
-        if same_lease and carried:
-            goal = max(start, goal)
+        same_lease = number == self.component[later.key] and not any(loop in self.around[number] for loop in carried)
+        if same_lease and self.carried[number]:
+            same_lease = start < goal
         return not all(self.ring.completes((start, pipe), (goal, pipe), same_lease) for pipe in pipes)
 
 
@@ -83,42 +86,70 @@ def fence_pool(pool: Pool, sites: Sequence[Site], tree: Tree, flow: Flow) -> Poo
     """The fences of one pool. `sites` are its accesses in program order."""
     groups = components(sites, tree, flow)
     reached = tuple(site for site in sites if site.key in flow.origins)
-    around = tuple(tree.loops_around(tree.blocks[group.frame].path) for group in groups)
-    number = {site.key: index for index, group in enumerate(groups) for site in group.sites}
-    leases: list[Lease] = []
-    reason: str | None = None
-    for group in groups:
-        lease = lease_of(group)
-        if isinstance(lease, Irregular):
-            reason = lease.reason
-            break
-        leases.append(lease)
-    if reason is None and len({lease.signature for lease in leases}) > 1:
-        reason = "its leases pass through the pipes in different orders"
-    if reason is None and len(pool.sets) > 1 and pool.lanes > 1:
-        reason = "slot sets of several slots share its bytes"
-    if reason is not None or not leases:
-        return PoolFences(pool, reached, None, (), number, {}, around, reason)
-    ring = ring_of(leases[0].signature)
-    phase = {key: index for lease in leases for index, part in enumerate(lease.phases) for key in part.sites}
-    uses = tuple(uses_of(ring, leases, pool.lanes, home_of(reached, tree)))
-    return PoolFences(pool, reached, ring, uses, number, phase, around, None)
+    found = _ring_for(pool, groups, reached, tree, flow)
+    ring, shapes, uses, reason = (None, (), (), found) if isinstance(found, str) else (*found, None)
+    return PoolFences(
+        pool,
+        reached,
+        ring,
+        uses,
+        {site.key: index for index, group in enumerate(groups) for site in group.sites},
+        {key: number for shape in shapes for key, number in shape.phase.items()},
+        tuple(tree.loops_around(tree.blocks[group.frame].path) for group in groups),
+        tuple(group.carried for group in groups),
+        reason,
+    )
+
+
+_Found = tuple[Ring, tuple[Shape, ...], tuple[Use, ...]]
+
+
+def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tree: Tree, flow: Flow) -> _Found | str:
+    """The ring of a pool with the shapes of its components, or why there is none."""
+    if not groups:
+        return ring_of(()), (), ()
+    if len(pool.sets) > 1 and pool.lanes > 1:
+        return "slot sets of several slots share its bytes"
+    contained = [contained_shape(group) for group in groups if not group.carried]
+    for shape in contained:
+        if isinstance(shape, Irregular):
+            return shape.reason
+    shapes = [shape for shape in contained if isinstance(shape, Shape)]
+    carried = [group for group in groups if group.carried]
+    home = home_of(sites, tree)
+    for choice in _choices(carried, tree, flow):
+        together = (*shapes, *choice)
+        signatures = {shape.signature for shape in together}
+        if len(signatures) > 1:
+            return "its leases pass through the pipes in different orders"
+        ring = ring_of(together[0].signature)
+        phase = {key: number for shape in together for key, number in shape.phase.items()}
+        if carried:
+            full = uses_of(ring, together, pool.lanes, home, tree, keep_idle=True)
+            if not holds(tree, sites, phase, ring, full):
+                continue
+        return ring, together, tuple(uses_of(ring, together, pool.lanes, home, tree))
+    return "a loop carries its leases in a way that one token for each slot does not fit"
+
+
+def _choices(carried: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:
+    """Shapes of all carried components together. With several of them, all take the same number of the list."""
+    if not carried:
+        yield ()
+        return
+    yield from zip(*(carried_shapes(component, tree, flow) for component in carried), strict=False)
 
 
 def home_of(sites: Sequence[Site], tree: Tree) -> Span:
-    """The innermost items around all accesses that no loop repeats and no untaken branch skips needlessly."""
+    """The innermost items around all accesses that no loop repeats: below branches of which one arm has them all."""
     block = 0
     while True:
         items = [item for site in sites if (item := item_in(site.path, block)) is not None]
-        first, last = min(items), max(items)
-        node = tree.blocks[block].nodes[first]
-        if first != last or not isinstance(node, Branch):
-            return Span(block, first, last)
-        inner = {step.block for site in sites for step in site.path[_depth(site, block) + 1 : _depth(site, block) + 2]}
-        if len(inner) != 1 or len(list(inner_blocks(node))) == 0:
-            return Span(block, first, last)
-        (block,) = inner
-
-
-def _depth(site: Site, block: int) -> int:
-    return next(depth for depth, step in enumerate(site.path) if step.block == block)
+        span = Span(block, min(items), max(items))
+        node = tree.blocks[block].nodes[span.first]
+        if span.first != span.last or not isinstance(node, Branch):
+            return span
+        arms = [arm for arm in tree.inner[node.key] if any(item_in(site.path, arm) is not None for site in sites)]
+        if len(arms) != 1:
+            return span
+        block = arms[0]

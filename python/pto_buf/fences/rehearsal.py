@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from pto_buf.fences.phases import Closing
 from pto_buf.fences.rings import Do, Ring, RingEvent, Use
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.fold import fold
-from pto_buf.slots.program import Block, Branch, Loop, Op, While
+from pto_buf.slots.program import Branch, Loop, Op, While
 from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term
 
 _STEPS = 100_000
@@ -40,7 +41,7 @@ def holds(tree: Tree, sites: Sequence[Site], phase: Mapping[SiteKey, int], ring:
     for numbers in _numbers(lanes):
         stage = _Stage(tree, mine, phase, ring, before, behind, numbers)
         try:
-            stage.play(tree.blocks[0].nodes, 0)
+            stage.play(0)
             stage.end()
         except _Wrong:
             return False
@@ -67,19 +68,22 @@ def _drawn(source: random.Random, below: int) -> Iterator[int]:
         yield source.randrange(below)
 
 
-_Places = Mapping[tuple[int, int], Sequence[Use]]
-_ORDER = {Do.SET: 0, Do.PRIME: 1, Do.WAIT: 2, Do.DRAIN: 2}
+_Before = Mapping[tuple[int, int], Sequence[Use]]
+_Behind = Mapping[tuple[int, int], Mapping[Closing | None, Sequence[Use]]]
 
 
-def _by_item(uses: Sequence[Use]) -> tuple[_Places, _Places]:
+def _by_item(uses: Sequence[Use]) -> tuple[_Before, _Behind]:
+    """What stands before each item (primes first), and behind it (sets, then each closing, then drains)."""
     before: dict[tuple[int, int], list[Use]] = {}
-    behind: dict[tuple[int, int], list[Use]] = {}
+    behind: dict[tuple[int, int], dict[Closing | None, list[Use]]] = {}
     for use in uses:
-        is_behind = use.closing is not None or use.do in (Do.SET, Do.DRAIN)
-        (behind if is_behind else before).setdefault((use.block, use.item), []).append(use)
-    for places in (before, behind):
-        for group in places.values():
-            group.sort(key=lambda use: (use.do is Do.DRAIN, use.closing is not None, _ORDER[use.do] if use.closing is None else 0))
+        at = (use.block, use.item)
+        if use.do is Do.PRIME:
+            before.setdefault(at, []).insert(0, use)
+        elif use.do is Do.WAIT and use.closing is None:
+            before.setdefault(at, []).append(use)
+        elif use.do is not Do.DRAIN:
+            behind.setdefault(at, {}).setdefault(use.closing, []).append(use)
     return before, behind
 
 
@@ -89,25 +93,23 @@ class _Stage:
     sites: Mapping[int, Sequence[Site]]
     phase: Mapping[SiteKey, int]
     ring: Ring
-    before: _Places
-    behind: _Places
+    before: _Before
+    behind: _Behind
     numbers: Iterator[int]
     values: dict[int, int] = field(default_factory=dict[int, int])
     unknown: dict[int, int] = field(default_factory=dict[int, int])
     tokens: set[tuple[RingEvent, int]] = field(default_factory=set[tuple[RingEvent, int]])
+    primed: set[tuple[RingEvent, int]] = field(default_factory=set[tuple[RingEvent, int]])
     held: Counter[tuple[int, Pipe, int]] = field(default_factory=Counter[tuple[int, Pipe, int]])
     steps: int = 0
-    blocks: dict[int, int] = field(default_factory=dict[int, int])
 
     def __post_init__(self) -> None:
         self.incoming: Counter[tuple[int, Pipe]] = Counter()
         for event in self.ring.events:
             self.incoming[(event.phase + 1) % len(self.ring.signature), event.dst] += 1
-        for block in self.tree.blocks:
-            self.blocks.setdefault(id(block.nodes), block.key)
 
-    def play(self, nodes: Block, block: int) -> None:
-        for item, node in enumerate(nodes):
+    def play(self, block: int) -> None:
+        for item, node in enumerate(self.tree.blocks[block].nodes):
             self.steps += 1
             if self.steps > _STEPS:
                 raise _Tired
@@ -120,31 +122,21 @@ class _Stage:
                 case Loop():
                     self.loop(node)
                 case Branch():
-                    arm = node.then if self.value(node.condition) else node.otherwise
-                    self.play(arm, self.key_of(node, arm))
+                    self.play(self.tree.inner[node.key][0 if self.value(node.condition) else 1])
                 case While():
                     for trip in range(next(self.numbers) % 4 + 1):
                         self.values[node.var.key] = trip
                         self.unknown.clear()
-                        self.play(node.before, self.key_of(node, node.before))
-                        self.play(node.after, self.key_of(node, node.after))
+                        for part in self.tree.inner[node.key]:
+                            self.play(part)
                 case _:
                     pass
-            closings = [use for use in self.behind.get((block, item), ()) if use.closing is not None]
-            for use in self.behind.get((block, item), ()):
-                if use.closing is None and use.do is not Do.DRAIN:
-                    self.use(use)
-            if closings and isinstance(node, Loop):
-                self.close(node, closings)
-            for use in self.behind.get((block, item), ()):
-                if use.do is Do.DRAIN:
-                    self.use(use)
-
-    def key_of(self, owner: Loop | Branch | While, nodes: Block) -> int:
-        return next(
-            (block.key for block in self.tree.blocks_of(owner.key) if block.nodes is nodes),
-            self.blocks[id(nodes)],
-        )
+            for closing, group in self.behind.get((block, item), {}).items():
+                if closing is None:
+                    for use in group:
+                        self.use(use)
+                elif isinstance(node, Loop):
+                    self.close(node, closing, group)
 
     def loop(self, node: Loop) -> None:
         lower, upper, step = (self.value(term) for term in (node.lower, node.upper, node.step))
@@ -153,15 +145,13 @@ class _Stage:
         for value in range(lower, upper, max(step, 1)):
             self.values[node.var.key] = value
             self.unknown.clear()
-            self.play(node.body, self.key_of(node, node.body))
+            self.play(self.tree.inner[node.key][0])
             following = [self.value(carried.next) for carried in node.carried]
             for carried, number in zip(node.carried, following, strict=True):
                 self.values[carried.var.key] = number
 
-    def close(self, node: Loop, uses: Sequence[Use]) -> None:
+    def close(self, node: Loop, closing: Closing, uses: Sequence[Use]) -> None:
         lower, upper, step = (self.value(term) for term in (node.lower, node.upper, node.step))
-        closing = uses[0].closing
-        assert closing is not None
         left = lower + len(range(lower, upper, max(step, 1))) * step
         end = (lower if closing.to_lag else left) + closing.lag * step
         for value in range(left, end, max(step, 1)):
@@ -176,7 +166,9 @@ class _Stage:
             if token in self.tokens:
                 raise _Wrong
             self.tokens.add(token)
-            if use.do is Do.SET:
+            if use.do is Do.PRIME:
+                self.primed.add(token)
+            else:
                 self.held[use.event.phase, use.event.src, lane] = 0
         else:
             if token not in self.tokens:
@@ -192,7 +184,8 @@ class _Stage:
                 raise _Wrong
 
     def end(self) -> None:
-        if self.tokens:
+        """At the end each lane is free: just the tokens that were primed are there, for the drains."""
+        if self.tokens != self.primed:
             raise _Wrong
 
     def value(self, term: Term) -> int:

@@ -1,6 +1,6 @@
 """Where things stand in a program: blocks, the items in them, and the spots between items."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pto_buf.slots.flow import SiteKey
@@ -50,6 +50,8 @@ class Tree:
 
     blocks: tuple[BlockInfo, ...]
     sites: tuple[Site, ...]
+    inner: Mapping[int, tuple[int, ...]]
+    """For the key of each loop and branch, the keys of its blocks, in the order of `inner_blocks`."""
 
     def node(self, step: Step) -> Node:
         return self.blocks[step.block].nodes[step.item]
@@ -60,10 +62,11 @@ class Tree:
 
 
 def build_tree(program: Program) -> Tree:
-    blocks: list[BlockInfo | None] = []
+    blocks: list[BlockInfo] = []
     sites: list[Site] = []
+    inner: dict[int, tuple[int, ...]] = {}
 
-    def enter(nodes: Block, owner: Node | None, path: tuple[Step, ...]) -> None:
+    def enter(nodes: Block, owner: Node | None, path: tuple[Step, ...]) -> int:
         key = len(blocks)
         blocks.append(BlockInfo(key, nodes, owner, path))
         for item, node in enumerate(nodes):
@@ -72,11 +75,13 @@ def build_tree(program: Program) -> Tree:
                 sites.extend(
                     Site(SiteKey(node.key, index), node, access, here) for index, access in enumerate(node.accesses)
                 )
-            for inner in inner_blocks(node):
-                enter(inner, node, here)
+            parts = tuple(enter(part, node, here) for part in inner_blocks(node))
+            if parts:
+                inner[node.key] = parts
+        return key
 
     enter(program.body, None, ())
-    return Tree(tuple(block for block in blocks if block is not None), tuple(sites))
+    return Tree(tuple(blocks), tuple(sites), inner)
 
 
 def inner_blocks(node: Node) -> Iterator[Block]:
