@@ -164,14 +164,15 @@ class _Conversion:
     def _tile_op(self, op: SlotOp) -> None:
         (out,) = op.outs
         ins = list(op.ins)
-        if op.ROW.accumulates is not None:
-            position = next(i for i, operand in enumerate(op.ROW.ins) if operand.name == op.ROW.accumulates)
+        row = op.row
+        if row.accumulates is not None:
+            position = next(i for i, operand in enumerate(row.ins) if operand.name == row.accumulates)
             ins.insert(position, out)
         place = _Before(op)
         if isinstance(op, IntoOp):
             out = self._written_tile(op, out, place)
         made = place(
-            TILE_OPS[op.ROW.mnemonic].create(
+            TILE_OPS[row.mnemonic].create(
                 operands=[*ins, out],
                 properties=_segments(len(ins), 1),
                 attributes=dict(op.attributes),

@@ -28,7 +28,7 @@ from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.constants import INDEX, Constants
 from pto_buf.lowering.hoisting import Hoisting, computed_for
 from pto_buf.slots.build import Built, build
-from pto_buf.slots.leases import flow_of
+from pto_buf.slots.observed import observed_flow
 from pto_buf.source import place_of
 
 
@@ -50,7 +50,7 @@ def _fence(function: FuncOp, target: Target) -> None:
         _close(function)
         return
     pools = [Pool((slots,)) for slots in built.program.sets]
-    plan = plan_fences(built.program, pools, flow_of(built.program), target)
+    plan = plan_fences(built.program, pools, observed_flow(built.program), target)
     for lost in plan.lost:
         warn(place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")
     _Writer(function, built).write(plan)

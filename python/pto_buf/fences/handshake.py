@@ -1,7 +1,8 @@
 """The last resort: an access that hands over to every other pipe at once, right in all control flow.
 
 Before the access each conflicting pipe says that it is done, behind it the access's pipe says so. Set and wait stand
-side by side, so one flag for each ordered pair of pipes serves all such accesses, and nothing is primed.
+side by side, so all such accesses share two flags for each ordered pair of pipes, one before and one behind accesses:
+each is set again only after the other has come back. Nothing is primed.
 """
 
 from collections.abc import Sequence

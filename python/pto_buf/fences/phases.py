@@ -13,7 +13,8 @@ from pto_buf.fences.components import Component
 from pto_buf.fences.tree import Site, Span, Tree, common_block, span_in
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import Flow, SiteKey
-from pto_buf.slots.program import Loop
+from pto_buf.slots.program import Loop, While
+from pto_buf.slots.terms import Apply, Opaque, Select, Term, Var
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,31 @@ def _pipes(run: Sequence[Site]) -> tuple[Pipe, ...]:
 def _shape(runs: Sequence[Sequence[Site]], pieces: Sequence[Piece]) -> Shape:
     phase = {site.key: number for number, run in enumerate(runs) for site in run}
     return Shape(tuple(_pipes(run) for run in runs), tuple(pieces), phase)
+
+
+def lane_is_known(piece: Piece, tree: Tree) -> bool:
+    """Whether the slot index at the piece depends on nothing that changes within its span."""
+    depth = next(depth for depth, step in enumerate(piece.lane.path) if step.block == piece.span.block)
+    inner = [tree.node(step) for step in piece.lane.path[depth:-1]]
+    if not inner:
+        return True
+    changing = {node.var.key for node in inner if isinstance(node, Loop | While)}
+    changing |= {carried.var.key for node in inner if isinstance(node, Loop) for carried in node.carried}
+    return not any(isinstance(leaf, Opaque) or leaf.key in changing for leaf in _leaves(piece.lane.access.term))
+
+
+def _leaves(term: Term) -> Iterator[Var | Opaque]:
+    match term:
+        case Var() | Opaque():
+            yield term
+        case Apply():
+            yield from _leaves(term.left)
+            yield from _leaves(term.right)
+        case Select():
+            for part in (term.condition, term.if_true, term.if_false):
+                yield from _leaves(part)
+        case _:
+            pass
 
 
 def _lane_site(component: Component) -> Site:

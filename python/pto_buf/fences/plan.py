@@ -131,15 +131,17 @@ class _Planner:
             self.actions.append(Action(closing.loop, True, Rank.CLOSING, closing=closing, trip=ordered))
 
     def handshakes(self, fenced: Sequence[PoolFences]) -> None:
-        numbers: dict[tuple[Pipe, Pipe], int] = {}
+        numbers: dict[tuple[bool, Pipe, Pipe], int] = {}
         for handover in handovers(fenced):
-            pair = (handover.src, handover.dst)
-            if pair not in numbers:
-                numbers[pair] = len(self.events)
+            key = (handover.behind, handover.src, handover.dst)
+            if key not in numbers:
+                numbers[key] = len(self.events)
+                side = "give" if handover.behind else "take"
+                name = f"handshake.{side}.{handover.src}.{handover.dst}"
                 why = f"handshake: {handover.src} is done before {handover.dst} goes on"
-                self.events.append(PlannedEvent(f"handshake.{handover.src}.{handover.dst}", *pair, 1, why))
+                self.events.append(PlannedEvent(name, handover.src, handover.dst, 1, why))
             self.actions += [
-                Action(handover.op, handover.behind, rank, event=numbers[pair]) for rank in (Rank.SET, Rank.WAIT)
+                Action(handover.op, handover.behind, rank, event=numbers[key]) for rank in (Rank.SET, Rank.WAIT)
             ]
 
 
@@ -147,19 +149,20 @@ def _describe(fences: PoolFences, event: RingEvent) -> PlannedEvent:
     """Names the hazard: what the phase before does, what the phase behind does, and where."""
     ring, pool = fences.ring, fences.pool
     assert ring is not None
-    before = _first_site(fences, event.phase, event.src)
-    after = _first_site(fences, (event.phase + 1) % len(ring.signature), event.dst)
-    does = ("W" if before.access.role.writes else "R", "W" if after.access.role.writes else "R")
-    hazard = {"WR": "RAW", "RW": "WAR", "WW": "WAW"}["".join(does)]
-    verbs = {"W": "writes", "R": "reads"}
+    before, writes_before = _end(fences, event.phase, event.src)
+    after, writes_after = _end(fences, (event.phase + 1) % len(ring.signature), event.dst)
+    hazard = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[writes_before, writes_after]
     ends = [
-        f"{pipe} {verbs[what]} it by {site.op.name}{f' at {site.op.place}' if site.op.place else ''}"
-        for pipe, what, site in ((event.src, does[0], before), (event.dst, does[1], after))
+        f"{pipe} {'writes' if writes else 'reads'} it by {site.op.name}"
+        + (f" at {site.op.place}" if site.op.place else "")
+        for pipe, site, writes in ((event.src, before, writes_before), (event.dst, after, writes_after))
     ]
     lease = "a later lease: " if event.hand is Hand.FREE else ""
     why = f"{hazard} on {pool.name} ({pool.sets[0].tile.space.buffer}): {ends[0]}, then {lease}{ends[1]}"
     return PlannedEvent(f"{pool.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, pool.lanes, why)
 
 
-def _first_site(fences: PoolFences, phase: int, pipe: Pipe) -> Site:
-    return next(site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes)
+def _end(fences: PoolFences, phase: int, pipe: Pipe) -> tuple[Site, bool]:
+    """The first access of a phase on a pipe, and whether the phase writes there."""
+    sites = [site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes]
+    return sites[0], any(site.access.role.writes for site in sites)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pto_buf.fences.components import Component, components
-from pto_buf.fences.phases import Irregular, Shape, carried_shapes, contained_shape
+from pto_buf.fences.phases import Irregular, Shape, carried_shapes, contained_shape, lane_is_known
 from pto_buf.fences.rehearsal import holds
 from pto_buf.fences.rings import Ring, Use, ring_of, uses_of
 from pto_buf.fences.tree import Site, Span, Tree, item_in
@@ -117,11 +117,15 @@ def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tr
     shapes = [shape for shape in contained if isinstance(shape, Shape)]
     carried = [group for group in groups if group.carried]
     home = home_of(sites, tree)
+    reason = "a loop carries its leases in a way that one token for each slot does not fit"
     for choice in _choices(carried, tree, flow):
         together = (*shapes, *choice)
         signatures = {shape.signature for shape in together}
         if len(signatures) > 1:
             return "its leases pass through the pipes in different orders"
+        if not all(lane_is_known(piece, tree) for shape in together for piece in shape.pieces):
+            reason = "its slot index changes within a region that a fence would have to span"
+            continue
         ring = ring_of(together[0].signature)
         phase = {key: number for shape in together for key, number in shape.phase.items()}
         if carried:
@@ -129,7 +133,7 @@ def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tr
             if not holds(tree, sites, phase, ring, full):
                 continue
         return ring, together, tuple(uses_of(ring, together, pool.lanes, home, tree))
-    return "a loop carries its leases in a way that one token for each slot does not fit"
+    return reason
 
 
 def _choices(carried: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:

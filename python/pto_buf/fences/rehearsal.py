@@ -27,6 +27,10 @@ class _Wrong(Exception):
     """A token is missing, is put down twice or is left over, or an access meets no token of its phase."""
 
 
+class _Undefined(Exception):
+    """The numbers lead to a slot that does not exist or was never written: no run of an accepted program does."""
+
+
 class _Tired(Exception):
     """The rehearsal has run long enough."""
 
@@ -45,7 +49,7 @@ def holds(tree: Tree, sites: Sequence[Site], phase: Mapping[SiteKey, int], ring:
             stage.end()
         except _Wrong:
             return False
-        except _Tired:
+        except (_Undefined, _Tired):
             pass
     return True
 
@@ -101,6 +105,7 @@ class _Stage:
     tokens: set[tuple[RingEvent, int]] = field(default_factory=set[tuple[RingEvent, int]])
     primed: set[tuple[RingEvent, int]] = field(default_factory=set[tuple[RingEvent, int]])
     held: Counter[tuple[int, Pipe, int]] = field(default_factory=Counter[tuple[int, Pipe, int]])
+    written: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
     steps: int = 0
 
     def __post_init__(self) -> None:
@@ -178,6 +183,11 @@ class _Stage:
 
     def access(self, site: Site) -> None:
         lane = self.value(site.access.term)
+        slot = (site.access.slots.key, lane)
+        if not 0 <= lane < site.access.slots.count or (slot not in self.written and not site.access.role.writes):
+            raise _Undefined
+        if site.access.role.writes:
+            self.written.add(slot)
         for pipe in site.op.pipes:
             key = (self.phase[site.key], pipe)
             if self.held[(*key, lane)] != self.incoming[key]:
