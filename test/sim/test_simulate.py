@@ -256,3 +256,54 @@ def test_given_arrays_are_not_changed() -> None:
 def test_an_unknown_order_is_a_usage_error(text: str) -> None:
     with pytest.raises(UsageError, match="there is no order"):
         order_named(text)
+
+
+def test_scratch_holds_nothing_afterwards() -> None:
+    column = "!pto.tile_buf<vec, 16x1xf32, blayout=col_major>"
+    body = f"""
+%a0 = arith.constant 0 : i64
+%a1 = arith.constant 4096 : i64
+%a2 = arith.constant 8192 : i64
+%one = arith.constant 1.0 : f32
+%c0 = arith.constant 0 : index
+%c1 = arith.constant 1 : index
+%c16 = arith.constant 16 : index
+%c64 = arith.constant 64 : index
+%v = pto.make_tensor_view %x, shape = [%c16, %c64], strides = [%c64, %c1] : !pto.tensor_view<?x?xf32>
+%w = pto.partition_view %v, offsets = [%c0, %c0], sizes = [%c16, %c64] : !pto.tensor_view<?x?xf32> -> {WINDOW}
+%s = pto.alloc_tile addr = %a0 : {TILE}
+%tmp = pto.alloc_tile addr = %a1 : {TILE}
+%r = pto.alloc_tile addr = %a2 : {column}
+pto.texpands ins(%one : f32) outs(%s : {TILE})
+pto.texpands ins(%one : f32) outs(%tmp : {TILE})
+pto.barrier #pto.pipe<PIPE_V>
+pto.trowsum ins(%s, %tmp : {TILE}, {TILE}) outs(%r : {column})
+pto.barrier #pto.pipe<PIPE_ALL>
+pto.tstore ins(%tmp : {TILE}) outs(%w : {WINDOW})
+"""
+    run = simulate(
+        launch(kernel(body, "%x: !pto.ptr<f32>"), {"x": np.zeros((16, 64), np.float32)}), order_named("late")
+    )
+    assert np.isnan(run.arrays["x"]).all()
+
+
+def test_a_flag_that_an_op_uses_inside_must_not_be_pending_around_it() -> None:
+    """On a2a3 the library's row maximum raises V -> S id 0 and waits for it."""
+    column = "!pto.tile_buf<vec, 16x1xf32, blayout=col_major>"
+    body = f"""
+%a0 = arith.constant 0 : i64
+%a1 = arith.constant 4096 : i64
+%a2 = arith.constant 8192 : i64
+%s = pto.alloc_tile addr = %a0 : {TILE}
+%tmp = pto.alloc_tile addr = %a1 : {TILE}
+%r = pto.alloc_tile addr = %a2 : {column}
+pto.set_flag[<PIPE_V>, <PIPE_S>, <EVENT_ID0>]
+pto.trowmax ins(%s, %tmp : {TILE}, {TILE}) outs(%r : {column})
+pto.set_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]
+pto.wait_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID0>]
+pto.barrier #pto.pipe<PIPE_ALL>
+pto.wait_flag[<PIPE_V>, <PIPE_S>, <EVENT_ID0>]
+"""
+    place, message, notes = fault_of(body)
+    assert (place, message) == ("test.pto:10:1", "pto.trowmax uses flag V -> S id 0 inside, which is pending")
+    assert notes == ["test.pto:9:1: it was set here"]

@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from pto_buf.dialect.pto import AllocTileOp, MakeTensorViewOp, PartitionViewOp
+from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
+from pto_buf.dialect.kernel import SectionCubeOp, SectionOp
 from pto_buf.dialect.tile_op import target_of
+from pto_buf.dialect.tiles import AllocTileOp, AssignOp, SetValidShapeOp, SubviewOp, TileViewOp
+from pto_buf.dialect.types import TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Core
 from pto_buf.machine import values
@@ -16,8 +20,9 @@ from pto_buf.machine.code import Code, Copy, Emit, Enter, Goto, Label, Leave, Le
 from pto_buf.machine.emit import step_maker
 from pto_buf.machine.scalar import ScalarError
 from pto_buf.machine.scalar_ops import scalar_function
-from pto_buf.machine.steps import CoreId
+from pto_buf.machine.steps import CoreId, TileRef
 from pto_buf.source import place_of
+from pto_buf.tile import TileSpec
 
 
 @dataclass(frozen=True)
@@ -29,7 +34,6 @@ class _Ops:
 
 _Work = _Ops | Callable[[], None]
 
-_SECTIONS = {"pto.section.cube": Core.CUBE, "pto.section.vector": Core.VECTOR}
 _NOTHING = frozenset({"func.return", "scf.yield", "scf.condition", "pto.set_ffts"})
 """Ops that do nothing by themselves: terminators are read by the op around them."""
 
@@ -109,14 +113,23 @@ class _Builder:
                 self._let(op, values.window)
             case AllocTileOp():
                 self._tile(op)
+            case SubviewOp():
+                self._let(op, partial(_subview, op.tile.type.data), [op.source, *op.offsets, *op.valid])
+            case TileViewOp():
+                self._let(op, partial(_retiled, cast(TileBufType, op.view.type).data))
+            case AssignOp():
+                self._reassign(op, values.moved)
+                self._registers[op.tile] = self._registers[op.source]
+            case SetValidShapeOp():
+                self._reassign(op, values.with_valid)
+            case SectionOp():
+                if self._core.core is (Core.CUBE if isinstance(op, SectionCubeOp) else Core.VECTOR):
+                    self._push(op.body, lambda: None)
             case _:
                 self._other(op)
 
     def _other(self, op: Operation) -> None:
-        if op.name in _SECTIONS:
-            if self._core.core is _SECTIONS[op.name]:
-                self._push(op.regions[0], lambda: None)
-        elif op.name in _NUMBERS:
+        if op.name in _NUMBERS:
             number = _NUMBERS[op.name](self._core)
             self._let(op, lambda: number)
         elif op.name == "pto.addptr":
@@ -145,6 +158,11 @@ class _Builder:
 
         extents = [value for value in (op.valid_row, op.valid_col) if value is not None]
         self._let(op, make, [op.addr, *extents])
+
+    def _reassign(self, op: Operation, fn: Callable[..., Any]) -> None:
+        """The tile itself changes, under every name that stands for the same variable."""
+        operands = self._of(op.operands)
+        self.code.add(Let(operands[0], fn, operands, place_of(op)))
 
     # --- control flow ---
 
@@ -234,6 +252,14 @@ _NUMBERS: dict[str, Callable[[CoreId], int]] = {
     "pto.get_subblock_idx": lambda core: core.subblock,
     "pto.get_subblock_num": lambda core: core.subblocks,
 }
+
+
+def _subview(spec: TileSpec, source: TileRef, *numbers: int) -> TileRef:
+    return values.subtile(source, spec, *numbers)
+
+
+def _retiled(spec: TileSpec, source: TileRef, *valid: int) -> TileRef:
+    return values.retiled(source, spec, *valid)
 
 
 def _last(block: Block) -> Operation:

@@ -69,7 +69,8 @@ def _exec_maker(op: TileOp, site: int, target: Target, registers: Mapping[SSAVal
         pipes = op.form(target).pipes
     except TableError as error:
         raise DiagnosticError.at(place, error.message, kind=error.kind) from None
-    attrs = op.use(target).attrs
+    given = op.use(target).attrs
+    attrs = {**{attr.name: attr.default for attr in row.attrs if attr.default is not None}, **given}
     named = [(operand, registers[value], _number_of(operand, value)) for operand, value in op.named_operands()]
     memory = _Memory()
 
@@ -111,7 +112,7 @@ class _Memory:
         for operand in row.operands:
             value = operands.get(operand.name)
             if isinstance(value, TileRef):
-                regions = self._of_tile(value)
+                regions = self._of_tile(_touched(row, operand, value, operands))
                 if operand.role.reads:
                     reads += regions
                 if operand.role.writes:
@@ -128,3 +129,21 @@ class _Memory:
         if key not in self._regions:
             self._regions[key] = regions_of(ref)
         return self._regions[key]
+
+
+_WINDOWED: Mapping[str, tuple[str, str]] = {"extract": ("src", "dst"), "insert": ("dst", "src")}
+"""Ops that touch a window of one tile, as large as another, at (row, col)."""
+
+
+def _touched(row: OpRow, operand: Operand, ref: TileRef, operands: Mapping[str, Any]) -> TileRef:
+    """The part of the tile that the op touches."""
+    outer, inner = _WINDOWED.get(row.dsl, ("", ""))
+    if operand.name != outer:
+        return ref
+    extent = operands[inner]
+    top, left = operands["row"], operands["col"]
+    if not 0 <= top <= ref.rows - extent.rows or not 0 <= left <= ref.cols - extent.cols:
+        raise ScalarError(
+            f"a window of {extent.rows}x{extent.cols} at ({top}, {left}) leaves a tile of {ref.rows}x{ref.cols}"
+        )
+    return replace(ref, row=ref.row + top, col=ref.col + left, rows=extent.rows, cols=extent.cols)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pto_buf.machine.steps import Region, TileRef
-from pto_buf.tile import DTYPE_BITS, BLayout, SLayout, TileSpec
+from pto_buf.tile import DTYPE_BITS, BLayout, SLayout, TileSpec, box_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,25 +29,14 @@ def layout_of(tile: TileSpec) -> Layout:
         if tile.blayout is BLayout.ROW_MAJOR:
             return Layout(rows, cols, 0, cols, 0, 1)
         return Layout(rows, cols, 0, 1, 0, rows)
-    box_rows, box_cols = box_of(tile)
+    high, wide = box_of(tile)
+    box_rows, box_cols = (high if rows % high == 0 else rows), (wide if cols % wide == 0 else cols)
     inner_rows = tile.slayout is SLayout.ROW_MAJOR
     row, col = (box_cols, 1) if inner_rows else (1, box_rows)
     box = box_rows * box_cols
     if tile.blayout is BLayout.ROW_MAJOR:
         return Layout(box_rows, box_cols, box * (cols // box_cols), row, box, col)
     return Layout(box_rows, box_cols, box, row, box * (rows // box_rows), col)
-
-
-def box_of(tile: TileSpec) -> tuple[int, int]:
-    """Rows and columns of one box: 16 rows (or columns) of 32 bytes; 16 x 16 for accumulators; 16 x 2 for scales."""
-    size = DTYPE_BITS[tile.dtype] // 8
-    if tile.fractal == 1024:
-        high, wide = 16, 16
-    elif tile.fractal == 32:
-        high, wide = (16, 2) if tile.slayout is SLayout.ROW_MAJOR else (2, 16)
-    else:
-        high, wide = (16, 32 // size) if tile.slayout is SLayout.ROW_MAJOR else (32 // size, 16)
-    return (high if tile.rows % high == 0 else tile.rows), (wide if tile.cols % wide == 0 else tile.cols)
 
 
 def regions_of(ref: TileRef) -> tuple[Region, ...]:

@@ -236,6 +236,7 @@ class Engine:
             case Barrier():
                 self._effects.settle(number, pipe)
             case Exec():
+                self._check_internal_flags(core, step)
                 self._effects.execute(number, pipe, step)
             case SyncSet() | SyncWait():
                 message = "signals between cores are not simulated"
@@ -310,6 +311,14 @@ class Engine:
         core.pending[key] = core.pending.get(key, 0) + 1
         core.setter[key] = step
         self._wake((number, step.dst))
+
+    def _check_internal_flags(self, core: _Core, step: Exec) -> None:
+        """The library sets and waits for some flags inside an op."""
+        for key in sorted(step.row.internal_flags):
+            if core.pending.get(key):
+                before = core.setter[key]
+                message = f"{step.name} uses flag {_flag(before)} inside, which is pending"
+                self.faults.append(Fault("overflow", message, step.place, (Note(before.place, "it was set here"),)))
 
     def _wake(self, agent: Agent) -> None:
         if self._order.policy is Policy.EARLY:

@@ -98,8 +98,8 @@ class Global:
     def read(self, region: GlobalRegion) -> Array:
         """The window, leading extents folded into the rows, as a copy. Raises BoundsError."""
         if region.empty:
-            return np.zeros(_folded(region.extents), numpy_dtype(region.dtype))
-        return self._window(region).reshape(_folded(region.extents)).copy()
+            return np.zeros(folded(region.extents), numpy_dtype(region.dtype))
+        return self._window(region).reshape(folded(region.extents)).copy()
 
     def write(self, region: GlobalRegion, values: Array) -> None:
         """Raises BoundsError."""
@@ -118,7 +118,8 @@ class Global:
         return np.ndarray(region.extents, flat.dtype, flat, region.offset * flat.itemsize, strides)
 
 
-def _folded(extents: tuple[int, ...]) -> tuple[int, int]:
+def folded(extents: tuple[int, ...]) -> tuple[int, int]:
+    """Extents of a window as a tile sees it: the leading ones make the rows."""
     rows = 1
     for extent in extents[:-1]:
         rows *= extent

@@ -1,20 +1,25 @@
 """What each op does to memory: the op table's numpy semantics between reading tiles and writing them."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
+from pto_buf.dialect.table.row import Role
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.machine.dtypes import NUMPY_DTYPES, numpy_dtype
 from pto_buf.machine.steps import Exec, GlobalRegion, TileRef
 from pto_buf.sim.faults import Fault, SimulationFault
 from pto_buf.sim.history import Displaced, History
-from pto_buf.sim.memory import Array, BoundsError, Global, OnChip
+from pto_buf.sim.memory import FILL, Array, BoundsError, Global, OnChip, folded
 
 _INTERLOCKED = 10
 """16 x 16 blocks of an accumulator from which on the matrix unit itself holds back a dependent product."""
+
+_PHYSICAL = ("move", "extract")
+"""Ops that read a tile in L1 as it lies there, whatever part of it is valid."""
 
 
 class Values:
@@ -58,25 +63,44 @@ class Values:
 
     def _run(self, core: int, pipe: Pipe, step: Exec) -> Any:
         self._history[core].read(step)
+        row = step.row
         operands = {name: self._value(core, step, value) for name, value in step.operands.items()}
-        out = step.row.out
-        result = np.asarray(step.row.compute(operands, step.attrs))
-        target = step.operands[out.name]
-        if isinstance(target, GlobalRegion):
-            self._global.write(target, _fitted(result, _folded(target), target.dtype, step))
-        elif isinstance(target, TileRef):
-            fitted = _fitted(result, (target.v_rows, target.v_cols), target.dtype, step)
-            if self._finishes_late(pipe, step, target):
-                self._begun.setdefault((core, pipe), []).append((step, ((target, fitted),)))
-            else:
-                self._write(core, step, ((target, fitted),))
+        try:
+            computed = row.compute(operands, step.attrs)
+        except (ValueError, IndexError) as error:  # numpy refuses extents that do not go together
+            message = f"{step.name} on valid extents that do not go together: {error}"
+            raise SimulationFault(Fault("extent", message, step.place)) from None
+        values = cast(tuple[Any, ...], computed) if isinstance(computed, tuple) else (computed,)
+        results: list[tuple[TileRef, Array]] = []
+        for out, value in zip(row.outs, values, strict=True):
+            target, result = step.operands[out.name], np.asarray(value)
+            if isinstance(target, GlobalRegion):
+                self._global.write(target, _fitted(result, folded(target.extents), target.dtype, step))
+            elif isinstance(target, TileRef):
+                results.append((target, _fitted(result, (target.v_rows, target.v_cols), target.dtype, step)))
+        results += self._scratch(step)
+        if self._finishes_late(pipe, results):
+            self._begun.setdefault((core, pipe), []).append((step, results))
+        else:
+            self._write(core, step, results)
         return None
 
-    def _finishes_late(self, pipe: Pipe, step: Exec, target: TileRef) -> bool:
-        if not self._overlap or pipe in self._target.ordered_pipes:
+    @staticmethod
+    def _scratch(step: Exec) -> Iterator[tuple[TileRef, Array]]:
+        """What the op leaves in its working space: nothing that anybody may rely on."""
+        for operand in step.row.ins:
+            ref = step.operands.get(operand.name)
+            if operand.role is Role.SCRATCH and isinstance(ref, TileRef):
+                dtype = numpy_dtype(ref.dtype)
+                filled = np.full((ref.v_rows, ref.v_cols * dtype.itemsize), FILL, np.uint8).view(dtype)
+                yield ref, filled
+
+    def _finishes_late(self, pipe: Pipe, results: Sequence[tuple[TileRef, Array]]) -> bool:
+        if not self._overlap or not results or pipe in self._target.ordered_pipes:
             return False
+        target = results[0][0]
         blocks = -(-target.v_rows // 16) * -(-target.v_cols // 16)
-        return target.space is not Space.ACC or blocks < _INTERLOCKED
+        return pipe is not Pipe.M or blocks < _INTERLOCKED
 
     def _write(self, core: int, step: Exec, results: Sequence[tuple[TileRef, Array]]) -> None:
         for target, values in results:
@@ -85,17 +109,12 @@ class Values:
 
     def _value(self, core: int, step: Exec, value: Any) -> Any:
         if isinstance(value, TileRef):
+            if value.space is Space.MAT and step.row.dsl in _PHYSICAL:
+                value = replace(value, v_rows=value.rows, v_cols=value.cols)
             return self._on_chip[core].read(value)
         if isinstance(value, GlobalRegion):
             return self._global.read(value)
         return value
-
-
-def _folded(region: GlobalRegion) -> tuple[int, int]:
-    rows = 1
-    for extent in region.extents[:-1]:
-        rows *= extent
-    return rows, region.extents[-1]
 
 
 def _fitted(result: Array, extent: tuple[int, int], dtype: str, step: Exec) -> Array:
