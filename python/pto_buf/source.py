@@ -13,14 +13,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
-from xdsl.utils.lexer import Span
+from xdsl.utils.lexer import Input, Span
 
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place, near_miss
+from pto_buf.lexing import QuickLexer
 from pto_buf.locations import Positions, location_at
 
 MAX_NESTING = 100
@@ -110,7 +111,7 @@ def parse_text(ctx: Context, text: str, file: str, first_line: int = 1) -> Modul
         # xDSL's readers of odd text let any of these escape; what was being read is still the user's.
         place = positions.place(parser.pos) if parser else Place(file)
         raise DiagnosticError.at(place, f"cannot be read: {worded(str(err))}", kind="syntax") from err
-    if module.location is UNKNOWN_LOC:
+    if isinstance(module.location, UnknownLoc):
         module.location = positions.location(0)
     return module
 
@@ -119,12 +120,14 @@ class LocatedParser(Parser):
     """xDSL's parser with positions for ops and errors, each type text read once, and bounded nesting."""
 
     def __init__(self, ctx: Context, text: str, positions: Positions):
-        super().__init__(ctx, text, positions.file)
+        super().__init__(ctx, "", positions.file)
+        self._parser_state = ParserState(QuickLexer(Input(text, positions.file)))
+        self._values = self.ssa_values = _ScopedValues()
         self._positions = positions
         self._first_use: dict[str, Span] = {}
         self._known: dict[tuple[str, bool, str], Attribute] = {}
         self._nesting = 0
-        self._op_start = 0
+        self._name_start = 0
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """As xDSL's, but undefined values are reported where they are used, all of them."""
@@ -148,16 +151,19 @@ class LocatedParser(Parser):
 
     def parse_operation(self) -> Operation:
         """As xDSL's, but the op gets its place, and what its verifier says while it is read gets it too."""
-        outer, self._op_start = self._op_start, self._current_token.span.start
-        start = self._op_start
+        start = self.pos
         try:
             op = super().parse_operation()
         except VerifyException as err:
             self.raise_error(str(err), start)
-        self._op_start = outer
-        if op.location is UNKNOWN_LOC:
+        if isinstance(op.location, UnknownLoc):
             op.location = self._positions.location(start)
         return op
+
+    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
+        results = super()._parse_op_result_list()
+        self._name_start = self.pos
+        return results
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue[Any]:
         """As xDSL's, but remembers where a value that is not defined yet was used first."""
@@ -172,6 +178,9 @@ class LocatedParser(Parser):
         self._nesting += 1
         region = super().parse_optional_region(arguments)
         self._nesting -= 1
+        if isinstance(self.ssa_values, _Scope):  # xDSL puts back the copy that it took before the region
+            self._values.leave(self.ssa_values)
+            self.ssa_values = self._values
         return region
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
@@ -179,8 +188,7 @@ class LocatedParser(Parser):
         if found is not None:
             return found
         dialect = name.partition(".")[0]
-        written = re.compile(rf'(?<![%\w.$])"?{re.escape(name)}').search(self._positions.text, self._op_start)
-        place = self._positions.place(written.start() if written else self._op_start)
+        place = self._positions.place(self._name_start)
         if "." in name and dialect not in self.ctx.registered_dialect_names:
             known = sorted(self.ctx.registered_dialect_names)
             message = f"op '{name}' is of an unknown dialect '{dialect}'"
@@ -214,6 +222,35 @@ class LocatedParser(Parser):
             return read(name, is_type)
         except VerifyException as err:
             self.raise_error(str(err), max(0, start - len(name) - 1))
+
+
+class _Scope(dict[str, tuple[SSAValue, ...]]):
+    """Stands for the table as it was when a region began."""
+
+    def __init__(self, size: int):
+        super().__init__()
+        self.size = size
+
+
+class _ScopedValues(dict[str, tuple[SSAValue, ...]]):
+    """A table of values whose copy is only a mark to return to: copying it for each region would be quadratic."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: list[str] = []
+
+    def __setitem__(self, name: str, values: tuple[SSAValue, ...]) -> None:
+        if name not in self:
+            self._names.append(name)
+        super().__setitem__(name, values)
+
+    def copy(self) -> dict[str, tuple[SSAValue, ...]]:
+        return _Scope(len(self._names))
+
+    def leave(self, scope: _Scope) -> None:
+        for name in self._names[scope.size :]:
+            del self[name]
+        del self._names[scope.size :]
 
 
 _BODY = re.compile(
@@ -268,7 +305,7 @@ def keep_locations() -> PatternRewriterListener:
     fresh: list[Operation] = []
 
     def inserted(op: Operation) -> None:
-        if op.location is UNKNOWN_LOC:
+        if isinstance(op.location, UnknownLoc):
             fresh.append(op)
 
     def removed(op: Operation) -> None:

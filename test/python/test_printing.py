@@ -1,0 +1,29 @@
+"""Printed text is xDSL's own, to the letter."""
+
+from io import StringIO
+
+import pytest
+from xdsl.printer import Printer
+
+from pto_buf.printing import text_of
+from pto_buf.source import parse_text
+from pto_buf.universe import make_context
+
+PROGRAM = """
+func.func @f(%p: memref<4x?xf32>, %q: !pto.tile_buf<vec, 16x16xf32>) {
+  %a, %b = "test.op"() {t = !pto.ptr<f16>, n = 1 : i32, s = "x"} : () -> (index, !pto.tile_buf<vec, 16x16xf32>)
+  %c = "test.op"(%b, %q) : (!pto.tile_buf<vec, 16x16xf32>, !pto.tile_buf<vec, 16x16xf32>) -> (!pto.ptr<f16>)
+  return
+}"""
+
+
+@pytest.mark.parametrize("generic", [False, True])
+@pytest.mark.parametrize("debuginfo", [False, True])
+def test_text_is_that_of_xdsl(generic: bool, debuginfo: bool):
+    module = parse_text(make_context(), PROGRAM, "k.mlir")
+    stream = StringIO()
+    Printer(stream, print_generic_format=generic, print_debuginfo=debuginfo).print_op(module)
+    text = text_of(module, generic=generic, debuginfo=debuginfo)
+    assert text == stream.getvalue() + "\n"
+    again = parse_text(make_context(), text, "k.mlir")
+    assert again.is_structurally_equivalent(module)
