@@ -164,7 +164,6 @@ def _said_by(err: Exception) -> str:
 
 
 def _run(options: _Options) -> int:
-    from pto_buf.expectations import disagreements, expectations
     from pto_buf.output import write_output
     from pto_buf.passes import available_passes, parse_passes
     from pto_buf.source import read_source
@@ -186,6 +185,8 @@ def _run(options: _Options) -> int:
                 found = err.diagnostics
         found = (*warnings, *found)
         if options.expect_errors:
+            from pto_buf.expectations import disagreements, expectations
+
             found = disagreements(expectations(chunk, source.file, first_line), found, source.file)
         said.extend(found)
     sys.stderr.write(render(said, {source.file: source.text}))

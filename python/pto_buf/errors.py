@@ -5,7 +5,6 @@ one run reports every error of a file. A mistake on the command line is a `Usage
 with `render` and into exit codes; nothing else prints errors.
 """
 
-import difflib
 import sys
 import unicodedata
 from collections.abc import Generator, Iterable, Mapping
@@ -175,6 +174,8 @@ def in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
 
 def near_miss(name: str, known: Iterable[str]) -> str | None:
     """The help line for a name that is not known: the nearest known one, or None if none is near."""
+    import difflib  # only ever needed by a run that fails
+
     nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
     return f"did you mean '{nearest[0]}'?" if nearest else None
 

@@ -1,5 +1,7 @@
 """The text, order and contents of what users are told."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,12 @@ from pto_buf.errors import (
     Place,
     Severity,
     UsageError,
+    collecting_warnings,
     in_order,
+    near_miss,
     render,
     render_usage,
+    warn,
 )
 
 KERNEL = "def kernel():\n    x = slots[2]\n\tpl.release(x)\n    y = 'κ核' + slots[9]\n"
@@ -125,3 +130,24 @@ def test_usage_text():
     assert render_usage("pto-buf", UsageError("no pass 'x'", "did you mean 'y'?")) == (
         "pto-buf: error: no pass 'x'\nhelp: did you mean 'y'?\n"
     )
+
+
+def test_warnings_go_to_who_collects_them_or_to_standard_error(capsys: pytest.CaptureFixture[str]):
+    with collecting_warnings() as found:
+        warn(Place("k.py", 3, 1), "slow", help="be quick")
+    assert [(d.severity, d.message, d.help) for d in found] == [(Severity.WARNING, "slow", "be quick")]
+    assert capsys.readouterr().err == ""
+    warn(None, "slow")
+    assert capsys.readouterr().err == "warning: slow\n"
+
+
+def test_near_names_are_offered():
+    assert near_miss("canonicalise", ["cse", "canonicalize"]) == "did you mean 'canonicalize'?"
+    assert near_miss("foo", ["cse", "canonicalize"]) is None
+    assert near_miss("foo", []) is None
+
+
+def test_errors_need_no_xdsl():
+    script = "import sys, pto_buf.errors, pto_buf.output, pto_buf.expectations; print('xdsl' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
