@@ -79,7 +79,9 @@ class _Writer:
         for action in plan.actions:
             gaps.setdefault((action.anchor, action.behind), []).append(action)
         for (anchor, behind), actions in gaps.items():
-            self._gap(self.built.ops[anchor], behind, sorted(actions, key=lambda action: action.rank), events)
+            self._gap(
+                self.built.ops[anchor], behind, sorted(actions, key=lambda action: (action.rank, action.order)), events
+            )
 
     def _events(self, plan: FencePlan) -> Sequence[SSAValue]:
         """One op for each event, behind the slot sets."""
@@ -139,7 +141,7 @@ class _Writer:
 
 def _signal(action: Action, lane: SSAValue, events: Sequence[SSAValue]) -> Operation:
     assert action.event is not None
-    return (WaitOp if action.rank is Rank.WAIT else SetOp)(events[action.event], lane)
+    return (WaitOp if action.waits else SetOp)(events[action.event], lane)
 
 
 _Put = Callable[[Operation], Operation]

@@ -8,6 +8,7 @@ takes the slot over before it and hands it on behind it, once for each lease.
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 from pto_buf.fences.components import Component
 from pto_buf.fences.tree import Site, Span, Tree, common_block, span_in
@@ -16,15 +17,29 @@ from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Loop, While
 from pto_buf.slots.terms import Apply, Opaque, Select, Term, Var
 
+Signature = tuple[tuple[Pipe, ...], ...]
+"""The pipes of each phase."""
+
+
+class Pass(StrEnum):
+    """Where a pipe takes over and hands on without work: before the span's first item, or behind its last one."""
+
+    BEFORE = "before"
+    BEHIND = "behind"
+
 
 @dataclass(frozen=True)
 class Piece:
-    """Phase `phase` of `pipe` at `span`; the slot index of `lane` names the slot there."""
+    """Phase `phase` of `pipe` at `span`; the slot index of `lane` names the slot there.
+
+    With `way`, the pipe has no work there and only passes the slot on.
+    """
 
     phase: int
     pipe: Pipe
     span: Span
     lane: Site
+    way: Pass | None = None
 
 
 @dataclass(frozen=True)
@@ -42,10 +57,12 @@ class Closing:
 class Shape:
     """How the leases of one component pass through the pipes."""
 
-    signature: tuple[tuple[Pipe, ...], ...]
+    signature: Signature
     pieces: tuple[Piece, ...]
     phase: Mapping[SiteKey, int]
     closing: Closing | None = None
+    opening: int = 0
+    """The phase that opens a lease."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pto_buf.fences.barriers import barriers
 from pto_buf.fences.handshake import handovers
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.pools import Pool, PoolFences, fence_pool
-from pto_buf.fences.rings import Do, Hand, RingEvent
+from pto_buf.fences.rings import Do, Hand, RingEvent, is_behind, pass_order
 from pto_buf.fences.tree import Site, Tree, build_tree
 from pto_buf.hw import Pipe, Target
 from pto_buf.slots.flow import Flow
@@ -19,10 +19,11 @@ class Rank(IntEnum):
     """Order of fences in one gap between two items: what releases comes before what holds."""
 
     SET = 0
-    CLOSING = 1
-    PRIME = 2
-    WAIT = 3
-    BARRIER = 4
+    PRIME = 1
+    PASS = 2
+    CLOSING = 3
+    WAIT = 4
+    BARRIER = 5
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,10 @@ class Action:
     event: int | None = None
     pipe: Pipe | None = None
     lane: Site | int = 0
+    waits: bool = False
+    """Whether it is a wait."""
+    order: tuple[int, bool] = (0, False)
+    """The order of passes in one gap."""
     closing: Closing | None = None
     trip: tuple["Action", ...] = ()
 
@@ -102,7 +107,6 @@ class _Order:
 
 
 _RANKS = {Do.SET: Rank.SET, Do.PRIME: Rank.PRIME, Do.WAIT: Rank.WAIT, Do.DRAIN: Rank.WAIT}
-_BEHIND = {Do.SET, Do.DRAIN}
 
 
 class _Planner:
@@ -120,12 +124,19 @@ class _Planner:
                 self.events.append(_describe(fences, use.event))
             anchor = self.tree.blocks[use.block].nodes[use.item].key
             lane = use.lane if len(fences.pool.sets) == 1 else 0
-            action = Action(anchor, use.do in _BEHIND, _RANKS[use.do], event=numbers[use.event], lane=lane)
+            action = Action(
+                anchor,
+                is_behind(use),
+                _RANKS[use.do] if use.way is None else Rank.PASS,
+                event=numbers[use.event],
+                lane=lane,
+                waits=use.do in (Do.WAIT, Do.DRAIN),
+                order=pass_order(use) if use.way is not None else (0, False),
+            )
             if use.closing is None:
                 self.actions.append(action)
             else:
-                phase = use.event.phase if use.do is Do.SET else use.event.phase + 1
-                closings.setdefault(use.closing, []).append(((phase, use.do is Do.SET), action))
+                closings.setdefault(use.closing, []).append((pass_order(use), action))
         for closing, trip in closings.items():
             ordered = tuple(action for _, action in sorted(trip, key=lambda entry: entry[0]))
             self.actions.append(Action(closing.loop, True, Rank.CLOSING, closing=closing, trip=ordered))
@@ -141,7 +152,8 @@ class _Planner:
                 why = f"handshake: {handover.src} is done before {handover.dst} goes on"
                 self.events.append(PlannedEvent(name, handover.src, handover.dst, 1, why))
             self.actions += [
-                Action(handover.op, handover.behind, rank, event=numbers[key]) for rank in (Rank.SET, Rank.WAIT)
+                Action(handover.op, handover.behind, rank, event=numbers[key], waits=rank is Rank.WAIT)
+                for rank in (Rank.SET, Rank.WAIT)
             ]
 
 
@@ -149,20 +161,32 @@ def _describe(fences: PoolFences, event: RingEvent) -> PlannedEvent:
     """Names the hazard: what the phase before does, what the phase behind does, and where."""
     ring, pool = fences.ring, fences.pool
     assert ring is not None
-    before, writes_before = _end(fences, event.phase, event.src)
-    after, writes_after = _end(fences, (event.phase + 1) % len(ring.signature), event.dst)
-    hazard = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}[writes_before, writes_after]
-    ends = [
-        f"{pipe} {'writes' if writes else 'reads'} it by {site.op.name}"
-        + (f" at {site.op.place}" if site.op.place else "")
-        for pipe, site, writes in ((event.src, before, writes_before), (event.dst, after, writes_after))
-    ]
+    before = _Side.of(fences, event.phase, event.src)
+    after = _Side.of(fences, (event.phase + 1) % len(ring.signature), event.dst)
+    hazard = _HAZARDS.get((before.writes, after.writes), "order")
     lease = "a later lease: " if event.hand is Hand.FREE else ""
-    why = f"{hazard} on {pool.name} ({pool.sets[0].tile.space.buffer}): {ends[0]}, then {lease}{ends[1]}"
+    why = f"{hazard} on {pool.name} ({pool.sets[0].tile.space.buffer}): {before}, then {lease}{after}"
     return PlannedEvent(f"{pool.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, pool.lanes, why)
 
 
-def _end(fences: PoolFences, phase: int, pipe: Pipe) -> tuple[Site, bool]:
-    """The first access of a phase on a pipe, and whether the phase writes there."""
-    sites = [site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes]
-    return sites[0], any(site.access.role.writes for site in sites)
+_HAZARDS = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What one pipe does in one phase of a ring: its first access, unless it only passes slots on."""
+
+    pipe: Pipe
+    site: Site | None
+    writes: bool
+
+    @staticmethod
+    def of(fences: PoolFences, phase: int, pipe: Pipe) -> "_Side":
+        sites = [site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes]
+        return _Side(pipe, sites[0] if sites else None, any(site.access.role.writes for site in sites))
+
+    def __str__(self) -> str:
+        if self.site is None:
+            return f"{self.pipe} passes it on"
+        where = f" at {self.site.op.place}" if self.site.op.place else ""
+        return f"{self.pipe} {'writes' if self.writes else 'reads'} it by {self.site.op.name}{where}"

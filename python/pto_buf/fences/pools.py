@@ -8,6 +8,7 @@ from pto_buf.fences.phases import Irregular, Shape, carried_shapes, contained_sh
 from pto_buf.fences.rehearsal import holds
 from pto_buf.fences.rings import Ring, Use, ring_of, uses_of
 from pto_buf.fences.tree import Site, Span, Tree, item_in
+from pto_buf.fences.unify import common_signature, stretched
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Branch, SlotSet
@@ -120,15 +121,19 @@ def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tr
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     for choice in _choices(carried, tree, flow):
         together = (*shapes, *choice)
-        signatures = {shape.signature for shape in together}
-        if len(signatures) > 1:
-            return "its leases pass through the pipes in different orders"
         if not all(lane_is_known(piece, tree) for shape in together for piece in shape.pieces):
             reason = "its slot index changes within a region that a fence would have to span"
             continue
-        ring = ring_of(together[0].signature)
+        signature = common_signature([shape.signature for shape in together])
+        fitted = [] if signature is None else [stretched(shape, signature) for shape in together]
+        if signature is None or not all(fitted):
+            reason = "its leases pass through the pipes in different orders"
+            continue
+        alike = all(shape.signature == signature for shape in together)
+        together = tuple(shape for shape in fitted if shape is not None)
+        ring = ring_of(signature)
         phase = {key: number for shape in together for key, number in shape.phase.items()}
-        if carried:
+        if carried or not alike:
             full = uses_of(ring, together, pool.lanes, home, tree, keep_idle=True)
             if not holds(tree, sites, phase, ring, full):
                 continue

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pto_buf.fences.phases import Closing
-from pto_buf.fences.rings import Do, Ring, RingEvent, Use
+from pto_buf.fences.rings import Do, Ring, RingEvent, Use, is_behind, pass_order
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import SiteKey
@@ -77,18 +77,25 @@ _Behind = Mapping[tuple[int, int], Mapping[Closing | None, Sequence[Use]]]
 
 
 def _by_item(uses: Sequence[Use]) -> tuple[_Before, _Behind]:
-    """What stands before each item (primes first), and behind it (sets, then each closing, then drains)."""
+    """What stands before each item (primes, passes, waits) and behind it (sets, passes, then each closing)."""
     before: dict[tuple[int, int], list[Use]] = {}
     behind: dict[tuple[int, int], dict[Closing | None, list[Use]]] = {}
     for use in uses:
         at = (use.block, use.item)
-        if use.do is Do.PRIME:
-            before.setdefault(at, []).insert(0, use)
-        elif use.do is Do.WAIT and use.closing is None:
-            before.setdefault(at, []).append(use)
-        elif use.do is not Do.DRAIN:
+        if use.do is Do.DRAIN:
+            continue
+        if is_behind(use):
             behind.setdefault(at, {}).setdefault(use.closing, []).append(use)
-    return before, behind
+        else:
+            before.setdefault(at, []).append(use)
+    for group in before.values():
+        group.sort(key=lambda use: (use.do is not Do.PRIME, use.way is None, pass_order(use)))
+    for closings in behind.values():
+        for group in closings.values():
+            group.sort(key=lambda use: (use.way is not None, pass_order(use)))
+    return before, {
+        at: {c: closings[c] for c in sorted(closings, key=lambda c: c is not None)} for at, closings in behind.items()
+    }
 
 
 @dataclass

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pto_buf.fences.phases import Closing, Piece, Shape
+from pto_buf.fences.phases import Closing, Pass, Piece, Shape, Signature
 from pto_buf.fences.tree import Site, Span, Tree, last_key
 from pto_buf.hw import Pipe
 from pto_buf.slots.terms import Const
@@ -31,7 +31,7 @@ class RingEvent:
 
 @dataclass(frozen=True)
 class Ring:
-    signature: tuple[tuple[Pipe, ...], ...]
+    signature: Signature
     events: tuple[RingEvent, ...]
 
     def completes(self, src: tuple[int, Pipe], dst: tuple[int, Pipe], same_lease: bool) -> bool:
@@ -48,7 +48,7 @@ class Ring:
         return dst[1] in told
 
 
-def ring_of(signature: tuple[tuple[Pipe, ...], ...]) -> Ring:
+def ring_of(signature: Signature) -> Ring:
     """The events of one ring. One phase alone has none: its pipe keeps its own order."""
     events: list[RingEvent] = []
     if len(signature) > 1:
@@ -73,17 +73,20 @@ class Do(StrEnum):
 
 @dataclass(frozen=True)
 class Use:
-    """One set or wait of an event: before or behind item `item` of `block`, on the lane of `lane` or a constant one.
+    """One set or wait of an event by phase `phase`: before or behind item `item` of `block`, on the lane of `lane`.
 
     With a closing: once for each trip that the closing runs behind the loop, on the lane of that trip.
     """
 
     event: RingEvent
     do: Do
+    phase: int
     block: int
     item: int
     lane: Site | int
     closing: Closing | None = None
+    way: Pass | None = None
+    """Where a pass stands; its set and wait are both there."""
 
 
 def uses_of(
@@ -102,8 +105,7 @@ def uses_of(
     for event in ring.events:
         puts = by_phase.get((event.phase, event.src), [])
         takes = by_phase.get(((event.phase + 1) % len(ring.signature), event.dst), [])
-        inner = [Use(event, Do.SET, put.span.block, put.span.last, constant_lane(put.lane)) for put in puts]
-        inner += [Use(event, Do.WAIT, take.span.block, take.span.first, constant_lane(take.lane)) for take in takes]
+        inner = [_use(event, Do.SET, put) for put in puts] + [_use(event, Do.WAIT, take) for take in takes]
         inner += [use for use in closings if use.event == event]
         inner.sort(key=lambda use: _position(use, tree))
         if event.hand is Hand.READY:
@@ -111,9 +113,11 @@ def uses_of(
             continue
         inner, taken, kept = (inner, set[int](), set[int]()) if keep_idle else _without_idle_tokens(inner, home)
         reached = range(lanes) if any(isinstance(use.lane, Site) for use in inner) else sorted({*lanes_of(inner)})
-        uses += [Use(event, Do.PRIME, home.block, home.first, lane) for lane in reached if lane not in taken]
+        uses += [
+            Use(event, Do.PRIME, event.phase, home.block, home.first, lane) for lane in reached if lane not in taken
+        ]
         uses += inner
-        uses += [Use(event, Do.DRAIN, home.block, home.last, lane) for lane in reached if lane not in kept]
+        uses += [Use(event, Do.DRAIN, 0, home.block, home.last, lane) for lane in reached if lane not in kept]
     return uses
 
 
@@ -124,25 +128,45 @@ def _closing_uses(ring: Ring, shape: Shape, tree: Tree) -> Iterator[Use]:
         return
     loop = next(block for block in tree.blocks if block.owner is not None and block.owner.key == closing.loop)
     at = loop.path[-1]
-    inside = [piece for piece in shape.pieces if piece.phase > 0 and _within(piece.span.block, loop.key, tree)]
+    inside = [
+        piece for piece in shape.pieces if piece.phase > shape.opening and _within(piece.span.block, loop.key, tree)
+    ]
     for piece in sorted(inside, key=lambda piece: piece.phase):
         for event in ring.events:
             if event.dst is piece.pipe and event.phase == piece.phase - 1:
-                yield Use(event, Do.WAIT, at.block, at.item, piece.lane, closing)
+                yield Use(event, Do.WAIT, piece.phase, at.block, at.item, piece.lane, closing)
         for event in ring.events:
             if event.src is piece.pipe and event.phase == piece.phase:
-                yield Use(event, Do.SET, at.block, at.item, piece.lane, closing)
+                yield Use(event, Do.SET, piece.phase, at.block, at.item, piece.lane, closing)
 
 
 def _within(block: int, outer: int, tree: Tree) -> bool:
     return block == outer or any(step.block == outer for step in tree.blocks[block].path)
 
 
-def _position(use: Use, tree: Tree) -> tuple[int, int]:
+def _use(event: RingEvent, do: Do, piece: Piece) -> Use:
+    first = do is Do.WAIT if piece.way is None else piece.way is Pass.BEFORE
+    item = piece.span.first if first else piece.span.last
+    return Use(event, do, piece.phase, piece.span.block, item, constant_lane(piece.lane), way=piece.way)
+
+
+def is_behind(use: Use) -> bool:
+    """Whether a use stands behind its item rather than before it."""
+    if use.way is not None:
+        return use.way is Pass.BEHIND
+    return use.closing is not None or use.do in (Do.SET, Do.DRAIN)
+
+
+def pass_order(use: Use) -> tuple[int, bool]:
+    """The order of the uses of passes and closings in one place: a phase takes over, then hands on."""
+    return use.phase, use.do is Do.SET
+
+
+def _position(use: Use, tree: Tree) -> tuple[int, int, int, tuple[int, bool]]:
     node = tree.blocks[use.block].nodes[use.item]
-    if use.closing is not None:
-        return last_key(node), 2
-    return (last_key(node), 1) if use.do is Do.SET else (node.key, 0)
+    if not is_behind(use):
+        return node.key, 0, 0 if use.way is not None else 1, pass_order(use)
+    return last_key(node), 1, 2 if use.closing is not None else 1 if use.way is not None else 0, pass_order(use)
 
 
 def constant_lane(site: Site) -> Site | int:
