@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp, CeilDivSIOp, MaxSIOp, MuliOp, SubiOp
+from xdsl.dialects.arith import AddiOp, CeilDivSIOp, MaxSIOp, MuliOp, RemUIOp, SubiOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.scf import ForOp, YieldOp
@@ -20,8 +20,9 @@ from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import warn
+from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.phases import Closing
-from pto_buf.fences.plan import Action, FencePlan, Rank, plan_fences
+from pto_buf.fences.plan import FencePlan, plan_fences
 from pto_buf.fences.pools import Pool
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Target
@@ -106,12 +107,18 @@ class _Writer:
                     assert isinstance(anchor, ForOp) and action.closing is not None
                     self._close_leases(anchor, action.closing, action.trip, events, put)
                 case _:
-                    put(_signal(action, self._lane(action.lane, anchor), events))
+                    put(_signal(action, self._folded(self._lane(action.lane, anchor), action, put), events))
 
     def _lane(self, lane: Site | int, anchor: Operation) -> SSAValue:
         if isinstance(lane, int):
             return self.constants.index(lane)
         return self.hoisting.value_at(self.built.indices[lane.key], anchor)
+
+    def _folded(self, slot: SSAValue, action: Action, put: "_Put") -> SSAValue:
+        """The lane of a slot where several slots share one."""
+        if action.modulus is None:
+            return slot
+        return put(RemUIOp(slot, self.constants.index(action.modulus))).results[0]
 
     def _close_leases(
         self, loop: ForOp, closing: Closing, trip: Sequence[Action], events: Sequence[SSAValue], put: "_Put"
@@ -133,6 +140,7 @@ class _Writer:
                 value = self.constants.index(lane)
             else:
                 value = computed_for(self.built.indices[lane.key], known, last)
+            value = self._folded(value, action, _Before(last))
             body.insert_op_before(_signal(action, value, events), last)
         put(ForOp(done, end, loop.step, [], body))
         for op in body.walk():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pto_buf.fences.components import Component, components
 from pto_buf.fences.phases import Irregular, Shape, carried_shapes, contained_shape, lane_is_known
 from pto_buf.fences.rehearsal import holds
-from pto_buf.fences.rings import Ring, Use, ring_of, uses_of
+from pto_buf.fences.rings import Ring, ring_of, uses_of
 from pto_buf.fences.tree import Site, Span, Tree, item_in
 from pto_buf.fences.unify import common_signature, stretched
 from pto_buf.hw import Pipe
@@ -36,7 +36,9 @@ class PoolFences:
     pool: Pool
     sites: tuple[Site, ...]
     ring: Ring | None
-    uses: tuple[Use, ...]
+    shapes: tuple[Shape, ...]
+    home: Span | None
+    """The items around all accesses, where the ring begins and ends."""
     component: Mapping[SiteKey, int]
     phase: Mapping[SiteKey, int]
     around: tuple[tuple[int, ...], ...]
@@ -88,12 +90,13 @@ def fence_pool(pool: Pool, sites: Sequence[Site], tree: Tree, flow: Flow) -> Poo
     groups = components(sites, tree, flow)
     reached = tuple(site for site in sites if site.key in flow.origins)
     found = _ring_for(pool, groups, reached, tree, flow)
-    ring, shapes, uses, reason = (None, (), (), found) if isinstance(found, str) else (*found, None)
+    ring, shapes, reason = (None, (), found) if isinstance(found, str) else (*found, None)
     return PoolFences(
         pool,
         reached,
         ring,
-        uses,
+        shapes,
+        home_of(reached, tree) if reached else None,
         {site.key: index for index, group in enumerate(groups) for site in group.sites},
         {key: number for shape in shapes for key, number in shape.phase.items()},
         tuple(tree.loops_around(tree.blocks[group.frame].path) for group in groups),
@@ -102,13 +105,13 @@ def fence_pool(pool: Pool, sites: Sequence[Site], tree: Tree, flow: Flow) -> Poo
     )
 
 
-_Found = tuple[Ring, tuple[Shape, ...], tuple[Use, ...]]
+_Found = tuple[Ring, tuple[Shape, ...]]
 
 
 def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tree: Tree, flow: Flow) -> _Found | str:
     """The ring of a pool with the shapes of its components, or why there is none."""
     if not groups:
-        return ring_of(()), (), ()
+        return ring_of(()), ()
     if len(pool.sets) > 1 and pool.lanes > 1:
         return "slot sets of several slots share its bytes"
     contained = [contained_shape(group) for group in groups if not group.carried]
@@ -117,7 +120,6 @@ def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tr
             return shape.reason
     shapes = [shape for shape in contained if isinstance(shape, Shape)]
     carried = [group for group in groups if group.carried]
-    home = home_of(sites, tree)
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     for choice in _choices(carried, tree, flow):
         together = (*shapes, *choice)
@@ -133,12 +135,23 @@ def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tr
         together = tuple(shape for shape in fitted if shape is not None)
         ring = ring_of(signature)
         phase = {key: number for shape in together for key, number in shape.phase.items()}
-        if carried or not alike:
-            full = uses_of(ring, together, pool.lanes, home, tree, keep_idle=True)
-            if not holds(tree, sites, phase, ring, full):
-                continue
-        return ring, together, tuple(uses_of(ring, together, pool.lanes, home, tree))
+        if (carried or not alike) and not _holds(ring, together, phase, sites, pool.lanes, tree):
+            continue
+        return ring, together
     return reason
+
+
+def _holds(
+    ring: Ring, shapes: Sequence[Shape], phase: Mapping[SiteKey, int], sites: Sequence[Site], lanes: int, tree: Tree
+) -> bool:
+    full = uses_of(ring, shapes, lanes, home_of(sites, tree), tree, keep_idle=True)
+    return holds(tree, sites, phase, ring, full, lanes)
+
+
+def keeps_promise(fences: PoolFences, lanes: int, tree: Tree) -> bool:
+    """Whether the ring still orders every lease when slot k uses lane k modulo `lanes`."""
+    assert fences.ring is not None
+    return _holds(fences.ring, fences.shapes, fences.phase, fences.sites, lanes, tree)
 
 
 def _choices(carried: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:

@@ -35,15 +35,19 @@ class _Tired(Exception):
     """The rehearsal has run long enough."""
 
 
-def holds(tree: Tree, sites: Sequence[Site], phase: Mapping[SiteKey, int], ring: Ring, uses: Sequence[Use]) -> bool:
-    """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too."""
+def holds(
+    tree: Tree, sites: Sequence[Site], phase: Mapping[SiteKey, int], ring: Ring, uses: Sequence[Use], lanes: int
+) -> bool:
+    """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too.
+
+    Slot k uses lane k modulo `lanes`.
+    """
     before, behind = _by_item(uses)
     mine: dict[int, list[Site]] = {}
     for site in sites:
         mine.setdefault(site.op.key, []).append(site)
-    lanes = max(site.access.slots.count for site in sites)
-    for numbers in _numbers(lanes):
-        stage = _Stage(tree, mine, phase, ring, before, behind, numbers)
+    for numbers in _numbers(max(site.access.slots.count for site in sites)):
+        stage = _Stage(tree, mine, phase, ring, before, behind, lanes, numbers)
         try:
             stage.play(0)
             stage.end()
@@ -106,6 +110,7 @@ class _Stage:
     ring: Ring
     before: _Before
     behind: _Behind
+    lanes: int
     numbers: Iterator[int]
     values: dict[int, int] = field(default_factory=dict[int, int])
     unknown: dict[int, int] = field(default_factory=dict[int, int])
@@ -172,7 +177,7 @@ class _Stage:
                 self.use(use)
 
     def use(self, use: Use) -> None:
-        lane = use.lane if isinstance(use.lane, int) else self.value(use.lane.access.term)
+        lane = use.lane if isinstance(use.lane, int) else self.value(use.lane.access.term) % self.lanes
         token = (use.event, lane)
         if use.do in (Do.SET, Do.PRIME):
             if token in self.tokens:
@@ -197,7 +202,7 @@ class _Stage:
             self.written.add(slot)
         for pipe in site.op.pipes:
             key = (self.phase[site.key], pipe)
-            if self.held[(*key, lane)] != self.incoming[key]:
+            if self.held[(*key, lane % self.lanes)] != self.incoming[key]:
                 raise _Wrong
 
     def end(self) -> None:

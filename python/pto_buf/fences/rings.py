@@ -98,14 +98,15 @@ def uses_of(
     """
     uses: list[Use] = []
     pieces = [piece for shape in shapes for piece in shape.pieces]
-    closings = [use for shape in shapes for use in _closing_uses(ring, shape, tree)]
+    closings = [use for shape in shapes for use in _closing_uses(ring, shape, lanes, tree)]
     by_phase: dict[tuple[int, Pipe], list[Piece]] = {}
     for piece in pieces:
         by_phase.setdefault((piece.phase, piece.pipe), []).append(piece)
     for event in ring.events:
         puts = by_phase.get((event.phase, event.src), [])
         takes = by_phase.get(((event.phase + 1) % len(ring.signature), event.dst), [])
-        inner = [_use(event, Do.SET, put) for put in puts] + [_use(event, Do.WAIT, take) for take in takes]
+        inner = [_use(event, Do.SET, put, lanes) for put in puts]
+        inner += [_use(event, Do.WAIT, take, lanes) for take in takes]
         inner += [use for use in closings if use.event == event]
         inner.sort(key=lambda use: _position(use, tree))
         if event.hand is Hand.READY:
@@ -121,7 +122,7 @@ def uses_of(
     return uses
 
 
-def _closing_uses(ring: Ring, shape: Shape, tree: Tree) -> Iterator[Use]:
+def _closing_uses(ring: Ring, shape: Shape, lanes: int, tree: Tree) -> Iterator[Use]:
     """What a trip that reads a lease does but for its work: each phase behind the first takes over and hands on."""
     closing = shape.closing
     if closing is None:
@@ -134,20 +135,20 @@ def _closing_uses(ring: Ring, shape: Shape, tree: Tree) -> Iterator[Use]:
     for piece in sorted(inside, key=lambda piece: piece.phase):
         for event in ring.events:
             if event.dst is piece.pipe and event.phase == piece.phase - 1:
-                yield Use(event, Do.WAIT, piece.phase, at.block, at.item, piece.lane, closing)
+                yield Use(event, Do.WAIT, piece.phase, at.block, at.item, constant_lane(piece.lane, lanes), closing)
         for event in ring.events:
             if event.src is piece.pipe and event.phase == piece.phase:
-                yield Use(event, Do.SET, piece.phase, at.block, at.item, piece.lane, closing)
+                yield Use(event, Do.SET, piece.phase, at.block, at.item, constant_lane(piece.lane, lanes), closing)
 
 
 def _within(block: int, outer: int, tree: Tree) -> bool:
     return block == outer or any(step.block == outer for step in tree.blocks[block].path)
 
 
-def _use(event: RingEvent, do: Do, piece: Piece) -> Use:
+def _use(event: RingEvent, do: Do, piece: Piece, lanes: int) -> Use:
     first = do is Do.WAIT if piece.way is None else piece.way is Pass.BEFORE
     item = piece.span.first if first else piece.span.last
-    return Use(event, do, piece.phase, piece.span.block, item, constant_lane(piece.lane), way=piece.way)
+    return Use(event, do, piece.phase, piece.span.block, item, constant_lane(piece.lane, lanes), way=piece.way)
 
 
 def is_behind(use: Use) -> bool:
@@ -169,8 +170,11 @@ def _position(use: Use, tree: Tree) -> tuple[int, int, int, tuple[int, bool]]:
     return last_key(node), 1, 2 if use.closing is not None else 1 if use.way is not None else 0, pass_order(use)
 
 
-def constant_lane(site: Site) -> Site | int:
-    return site.access.term.value if isinstance(site.access.term, Const) else site
+def constant_lane(site: Site, lanes: int) -> Site | int:
+    """The lane where it is known: a constant slot's, or the only one."""
+    if lanes == 1:
+        return 0
+    return site.access.term.value % lanes if isinstance(site.access.term, Const) else site
 
 
 def lanes_of(uses: Sequence[Use]) -> Iterator[int]:

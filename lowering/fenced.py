@@ -1,0 +1,65 @@
+"""Reading fenced `ptobuf` for the reasoning that needs no IR: events, and what stands between their sets and waits."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp, IfOp, WhileOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from pto_buf.dialect.pto import BarrierOp
+from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
+from pto_buf.dialect.tile_op import TileOp
+from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
+from pto_buf.hw import Pipe, Target
+from pto_buf.lowering.hoisting import repeatable
+
+
+def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:
+    """The events of a function, and its body with signals that name them by their position."""
+    events = [op for op in function.walk() if isinstance(op, EventOp)]
+    reader = _Reader(target, {event.event: number for number, event in enumerate(events)})
+    return events, reader.body(function.body.block)
+
+
+@dataclass
+class _Reader:
+    """Reads off the IR what reduction needs to know of it."""
+
+    target: Target
+    numbers: Mapping[SSAValue, int]
+    lanes: dict[SSAValue, Hashable] = field(default_factory=dict[SSAValue, Hashable])
+    classes: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+
+    def body(self, block: Block) -> Body:
+        return tuple(item for op in block.ops if (item := self._item(op)) is not None)
+
+    def _item(self, op: Operation) -> Item | None:
+        match op:
+            case TileOp():
+                return Work(op.form(self.target).pipes)
+            case SetOp() | WaitOp():
+                return Signal(self.numbers[op.event], isinstance(op, SetOp), self._lane(op.lane))
+            case BarrierOp():
+                return Everything() if op.pipe.data is Pipe.ALL else None
+            case ForOp() | WhileOp() | IfOp():
+                bodies = tuple(self.body(block) for region in op.regions for block in region.blocks)
+                if isinstance(op, IfOp) and len(bodies) == 1:
+                    bodies = (*bodies, ())
+                return Nest(not isinstance(op, IfOp), bodies)
+            case _:
+                return None
+
+    def _lane(self, value: SSAValue) -> Hashable:
+        """A name that equal computations of one lane share."""
+        if value not in self.lanes:
+            owner = value.owner
+            if isinstance(owner, Block) or not repeatable(owner):
+                self.lanes[value] = value
+            else:
+                attributes = tuple(sorted((name, str(attr)) for name, attr in owner.attributes.items()))
+                properties = tuple(sorted((name, str(attr)) for name, attr in owner.properties.items()))
+                operands = tuple(self._lane(operand) for operand in owner.operands)
+                key = (owner.name, attributes, properties, operands)
+                self.lanes[value] = self.classes.setdefault(key, len(self.classes))
+        return self.lanes[value]

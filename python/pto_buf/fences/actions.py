@@ -1,0 +1,146 @@
+"""Sets, waits and barriers with their places: what a plan is made of, and how rings and handshakes come to it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from pto_buf.fences.groups import RingGroup
+from pto_buf.fences.handshake import handovers
+from pto_buf.fences.phases import Closing
+from pto_buf.fences.pools import PoolFences
+from pto_buf.fences.rings import Do, Hand, RingEvent, is_behind, pass_order
+from pto_buf.fences.tree import Site, Tree
+from pto_buf.hw import Pipe
+
+
+class Rank(IntEnum):
+    """Order of fences in one gap between two items: what releases comes before what holds."""
+
+    SET = 0
+    PRIME = 1
+    PASS = 2
+    CLOSING = 3
+    WAIT = 4
+    BARRIER = 5
+
+
+@dataclass(frozen=True)
+class PlannedEvent:
+    name: str
+    src: Pipe
+    dst: Pipe
+    lanes: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Action:
+    """A set or wait of event `event`, or a barrier of `pipe`, before or behind the item with the key `anchor`.
+
+    A closing holds the sets and waits of one of its trips in `trip`; `anchor` is its loop.
+    """
+
+    anchor: int
+    behind: bool
+    rank: Rank
+    event: int | None = None
+    pipe: Pipe | None = None
+    lane: Site | int = 0
+    modulus: int | None = None
+    """The lane is the slot index modulo this."""
+    waits: bool = False
+    """Whether it is a wait."""
+    order: tuple[int, bool] = (0, False)
+    """The order of passes in one gap."""
+    closing: Closing | None = None
+    trip: tuple["Action", ...] = ()
+
+
+_RANKS = {Do.SET: Rank.SET, Do.PRIME: Rank.PRIME, Do.WAIT: Rank.WAIT, Do.DRAIN: Rank.WAIT}
+
+
+class Planner:
+    """Gathers events and actions from rings and handshakes."""
+
+    def __init__(self, tree: Tree):
+        self.tree = tree
+        self.events: list[PlannedEvent] = []
+        self.actions: list[Action] = []
+
+    def ring(self, group: RingGroup) -> None:
+        numbers: dict[RingEvent, int] = {}
+        closings: dict[Closing, list[tuple[tuple[int, bool], Action]]] = {}
+        for use in group.uses(self.tree):
+            if use.event not in numbers:
+                numbers[use.event] = len(self.events)
+                self.events.append(_describe(group, use.event))
+            anchor = self.tree.blocks[use.block].nodes[use.item].key
+            folded = isinstance(use.lane, Site) and group.slots > group.lanes
+            action = Action(
+                anchor,
+                is_behind(use),
+                _RANKS[use.do] if use.way is None else Rank.PASS,
+                event=numbers[use.event],
+                lane=use.lane,
+                modulus=group.lanes if folded else None,
+                waits=use.do in (Do.WAIT, Do.DRAIN),
+                order=pass_order(use) if use.way is not None else (0, False),
+            )
+            if use.closing is None:
+                self.actions.append(action)
+            else:
+                closings.setdefault(use.closing, []).append((pass_order(use), action))
+        for closing, trip in closings.items():
+            ordered = tuple(action for _, action in sorted(trip, key=lambda entry: entry[0]))
+            self.actions.append(Action(closing.loop, True, Rank.CLOSING, closing=closing, trip=ordered))
+
+    def handshakes(self, fenced: Sequence[PoolFences]) -> None:
+        numbers: dict[tuple[bool, Pipe, Pipe], int] = {}
+        for handover in handovers(fenced):
+            key = (handover.behind, handover.src, handover.dst)
+            if key not in numbers:
+                numbers[key] = len(self.events)
+                side = "give" if handover.behind else "take"
+                name = f"handshake.{side}.{handover.src}.{handover.dst}"
+                why = f"handshake: {handover.src} is done before {handover.dst} goes on"
+                self.events.append(PlannedEvent(name, handover.src, handover.dst, 1, why))
+            self.actions += [
+                Action(handover.op, handover.behind, rank, event=numbers[key], waits=rank is Rank.WAIT)
+                for rank in (Rank.SET, Rank.WAIT)
+            ]
+
+
+def _describe(group: RingGroup, event: RingEvent) -> PlannedEvent:
+    """Names the hazard: what the phase before does, what the phase behind does, and where."""
+    first, *others = group.members
+    before = _Side.of(first, event.phase, event.src)
+    after = _Side.of(first, (event.phase + 1) % len(group.ring.signature), event.dst)
+    hazard = _HAZARDS.get((before.writes, after.writes), "order")
+    lease = "a later lease: " if event.hand is Hand.FREE else ""
+    why = f"{hazard} on {first.pool.name} ({first.pool.sets[0].tile.space.buffer}): {before}, then {lease}{after}"
+    if others:
+        why += f"; so for {', '.join(member.pool.name for member in others)}"
+    return PlannedEvent(f"{group.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, group.lanes, why)
+
+
+_HAZARDS = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}
+
+
+@dataclass(frozen=True)
+class _Side:
+    """What one pipe does in one phase of a ring: its first access, unless it only passes slots on."""
+
+    pipe: Pipe
+    site: Site | None
+    writes: bool
+
+    @staticmethod
+    def of(fences: PoolFences, phase: int, pipe: Pipe) -> "_Side":
+        sites = [site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes]
+        return _Side(pipe, sites[0] if sites else None, any(site.access.role.writes for site in sites))
+
+    def __str__(self) -> str:
+        if self.site is None:
+            return f"{self.pipe} passes it on"
+        where = f" at {self.site.op.place}" if self.site.op.place else ""
+        return f"{self.pipe} {'writes' if self.writes else 'reads'} it by {self.site.op.name}{where}"

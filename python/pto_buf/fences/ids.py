@@ -1,0 +1,171 @@
+"""Hardware ids for events: eight for each ordered pair of pipes.
+
+The lanes of one event get consecutive ids. A single pair of set and wait outside all loops and branches needs its id
+only between the two: the id serves again once the source is known to come behind the wait.
+Events of one source get ids apart from one another while those last, so that the program is right, too, where the
+hardware tells flags apart by source and id alone; after that ids are counted for each pair of pipes.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pto_buf.fences.reduction import Body, Everything, Signal
+from pto_buf.hw import EVENT_IDS, Pipe
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """An event: `lanes` flags from `src` to `dst`."""
+
+    src: Pipe
+    dst: Pipe
+    lanes: int
+
+
+@dataclass(frozen=True)
+class Shortage:
+    """The events from `src` to `dst` need more ids than there are."""
+
+    src: Pipe
+    dst: Pipe
+    wanted: int
+
+
+def number_events(
+    events: Sequence[Lanes], body: Body, reserved: frozenset[tuple[Pipe, Pipe, int]]
+) -> Mapping[int, int] | Shortage:
+    """The first id of each event, by the event's number; or the first pair of pipes that has too few."""
+    found: dict[int, int] = {}
+    short: dict[Pipe, None] = {}
+    for source in dict.fromkeys(event.src for event in events):
+        mine = [number for number, event in enumerate(events) if event.src is source]
+        apart = _apart(mine, events, frozenset(number for src, _, number in reserved if src is source))
+        if apart is None:
+            short[source] = None
+        else:
+            found.update(apart)
+    if short:
+        passing = _single(events, body)
+        for pair in dict.fromkeys((event.src, event.dst) for event in events if event.src in short):
+            taken = frozenset(number for src, dst, number in reserved if (src, dst) == pair)
+            mine = [number for number, event in enumerate(events) if (event.src, event.dst) == pair]
+            lasting = _apart([number for number in mine if number not in passing], events, taken)
+            if lasting is None:
+                return Shortage(*pair, sum(events[number].lanes for number in mine if number not in passing))
+            found.update(lasting)
+        clash = _Passing(events, passing, found, reserved).number(body)
+        if clash is not None:
+            return clash
+    return found
+
+
+def _apart(numbers: Sequence[int], events: Sequence[Lanes], taken: frozenset[int]) -> dict[int, int] | None:
+    """Ids apart for all lanes, those of the largest events first so that they begin at 0; None if there are too few."""
+    starts: dict[int, int] = {}
+    used = set(taken)
+    for number in sorted(numbers, key=lambda number: (-events[number].lanes, number)):
+        lanes = events[number].lanes
+        fits = (s for s in range(EVENT_IDS - lanes + 1) if used.isdisjoint(range(s, s + lanes)))
+        start = next(fits, None)
+        if start is None:
+            return None
+        starts[number] = start
+        used.update(range(start, start + lanes))
+    return starts
+
+
+def _single(events: Sequence[Lanes], body: Body) -> frozenset[int]:
+    """Events of one lane with one set and one wait, both outside all loops and branches."""
+    signals: dict[int, int] = {}
+    nested = set(range(len(events)))
+    for item in body:
+        if isinstance(item, Signal):
+            signals[item.event] = signals.get(item.event, 0) + 1
+    inside = _nested_events(body)
+    return frozenset(
+        number for number in nested if signals.get(number) == 2 and number not in inside and events[number].lanes == 1
+    )
+
+
+def _nested_events(body: Body) -> set[int]:
+    found: set[int] = set()
+    pending = [inner for item in body for inner in getattr(item, "bodies", ())]
+    while pending:
+        for item in pending.pop():
+            if isinstance(item, Signal):
+                found.add(item.event)
+            pending.extend(getattr(item, "bodies", ()))
+    return found
+
+
+_Clock = dict[Pipe, int]
+
+
+@dataclass
+class _Passing:
+    """Walks the outermost block with what each pipe knows to be done of the others."""
+
+    events: Sequence[Lanes]
+    passing: frozenset[int]
+    found: dict[int, int]
+    reserved: frozenset[tuple[Pipe, Pipe, int]]
+    known: dict[Pipe, _Clock] = field(default_factory=dict[Pipe, _Clock])
+    tokens: dict[int, _Clock] = field(default_factory=dict[int, _Clock])
+    waited: dict[tuple[Pipe, Pipe, int], int] = field(default_factory=dict[tuple[Pipe, Pipe, int], int])
+    """For each id of each pair, when its last wait stood; absent while a token may be pending."""
+
+    def number(self, body: Body) -> Shortage | None:
+        free: dict[tuple[Pipe, Pipe], list[int]] = {}
+        for event in self.events:
+            free.setdefault((event.src, event.dst), [])
+        for pair, ids in free.items():
+            lasting = {
+                self.found[number] + lane
+                for number, event in enumerate(self.events)
+                if (event.src, event.dst) == pair and number in self.found
+                for lane in range(event.lanes)
+            }
+            ids += [i for i in range(EVENT_IDS) if i not in lasting and (*pair, i) not in self.reserved]
+            for i in ids:
+                self.waited[(*pair, i)] = 0
+        for now, item in enumerate(body, start=1):
+            match item:
+                case Everything():
+                    for pipe in Pipe:
+                        self.known[pipe] = dict.fromkeys(Pipe, now)
+                case Signal(event, True, _) if event in self.passing:
+                    clash = self._set(event, now, free)
+                    if clash is not None:
+                        return clash
+                case Signal(event, _, _) if event in self.passing:
+                    self._wait(event, now)
+                case _:
+                    pass
+        return None
+
+    def _set(self, number: int, now: int, free: Mapping[tuple[Pipe, Pipe], Sequence[int]]) -> Shortage | None:
+        event = self.events[number]
+        mine = self.known.setdefault(event.src, {})
+        mine[event.src] = now
+        if number not in self.found:
+            done = mine.get(event.dst, 0)
+            fits = (
+                i
+                for i in free[event.src, event.dst]
+                if (waited := self.waited.get((event.src, event.dst, i))) is not None and waited <= done
+            )
+            chosen = next(fits, None)
+            if chosen is None:
+                return Shortage(event.src, event.dst, len(free[event.src, event.dst]) + 1)
+            self.found[number] = chosen
+            del self.waited[event.src, event.dst, chosen]
+        self.tokens[number] = dict(mine)
+        return None
+
+    def _wait(self, number: int, now: int) -> None:
+        event = self.events[number]
+        mine = self.known.setdefault(event.dst, {})
+        for pipe, time in self.tokens.get(number, {}).items():
+            mine[pipe] = max(mine.get(pipe, 0), time)
+        mine[event.dst] = now
+        self.waited.setdefault((event.src, event.dst, self.found[number]), now)
