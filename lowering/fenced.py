@@ -14,6 +14,9 @@ from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.hoisting import repeatable
 
+RETURNS = "ptobuf.returns"
+"""On an event that is only there so that an id serves again: it is not reduced away."""
+
 
 def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:
     """The events of a function, and its body with signals that name them by their position."""

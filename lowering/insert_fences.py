@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, CeilDivSIOp, MaxSIOp, MuliOp, RemUIOp, SubiOp
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.scf import ForOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -27,6 +27,7 @@ from pto_buf.fences.pools import Pool
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.constants import INDEX, Constants
+from pto_buf.lowering.fenced import RETURNS
 from pto_buf.lowering.hoisting import Hoisting, computed_for
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.observed import observed_flow
@@ -90,6 +91,8 @@ class _Writer:
         at: Operation = self.built.sets[len(self.built.sets) - 1]
         for event in plan.events:
             op = EventOp(event.name, event.src, event.dst, event.lanes, event.why)
+            if event.returns:
+                op.attributes[RETURNS] = UnitAttr()
             op.location = at.location
             self.block.insert_op_after(op, at)
             at = op

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.fences.reduction import Ends, droppable
 from pto_buf.hw import Target
-from pto_buf.lowering.fenced import read_fenced
+from pto_buf.lowering.fenced import RETURNS, read_fenced
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,8 @@ class ReduceFencesPass(ModulePass):
 def _reduce(function: FuncOp, target: Target) -> None:
     events, body = read_fenced(function, target)
     ends = [Ends(event.event.type.data.src, event.event.type.data.dst) for event in events]
-    for dropped in droppable(ends, body):
+    keep = {number for number, event in enumerate(events) if RETURNS in event.attributes}
+    for dropped in droppable(ends, body, keep):
         event = events[dropped.event]
         for use in tuple(event.event.uses):
             use.operation.detach()

@@ -16,12 +16,14 @@ from pto_buf.hw import Pipe
 class Rank(IntEnum):
     """Order of fences in one gap between two items: what releases comes before what holds."""
 
-    SET = 0
-    PRIME = 1
-    PASS = 2
-    CLOSING = 3
-    WAIT = 4
-    BARRIER = 5
+    RETURNED = 0
+    SET = 1
+    PRIME = 2
+    PASS = 3
+    CLOSING = 4
+    WAIT = 5
+    RETURN = 6
+    BARRIER = 7
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class PlannedEvent:
     dst: Pipe
     lanes: int
     why: str
+    returns: bool = False
+    """Only there so that an id serves again."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,20 @@ class Planner:
         for closing, trip in closings.items():
             ordered = tuple(action for _, action in sorted(trip, key=lambda entry: entry[0]))
             self.actions.append(Action(closing.loop, True, Rank.CLOSING, closing=closing, trip=ordered))
+
+    def come_back(self, waited: int, set_again: int) -> None:
+        """Adds the pair from behind the only wait of one event back to before the only set of another."""
+        (wait,) = (action for action in self.actions if action.event == waited and action.waits)
+        (set_,) = (action for action in self.actions if action.event == set_again and not action.waits)
+        event = self.events[waited]
+        why = f"an id from {event.src} to {event.dst} serves again: {event.dst} has waited for {event.name}"
+        number = len(self.events)
+        name = f"return.{number}.{event.dst}.{event.src}"
+        self.events.append(PlannedEvent(name, event.dst, event.src, 1, why, returns=True))
+        self.actions += [
+            Action(wait.anchor, wait.behind, Rank.RETURN, event=number),
+            Action(set_.anchor, set_.behind, Rank.RETURNED, event=number, waits=True),
+        ]
 
     def handshakes(self, fenced: Sequence[PoolFences]) -> None:
         numbers: dict[tuple[bool, Pipe, Pipe], int] = {}

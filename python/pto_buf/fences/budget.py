@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from pto_buf.fences.actions import Planner
 from pto_buf.fences.groups import RingGroup, ring_groups
-from pto_buf.fences.ids import Lanes, Shortage, number_events
+from pto_buf.fences.ids import Lanes, Shortage, missing_returns, number_events
 from pto_buf.fences.outline import outline
 from pto_buf.fences.pools import PoolFences, keeps_promise
 from pto_buf.fences.reduction import Body, Ends, Everything, Nest, Signal, Work, droppable
@@ -20,19 +20,26 @@ from pto_buf.hw import Target
 
 @dataclass(frozen=True)
 class Fitted:
-    """Pools and rings whose events have enough ids, and what was given up for that."""
+    """Pools and rings whose events have enough ids, their fences, and what was given up for that."""
 
     fenced: tuple[PoolFences, ...]
-    groups: tuple[RingGroup, ...]
+    planner: Planner
     lost: tuple[str, ...]
 
 
 def fit_ids(fenced: Sequence[PoolFences], tree: Tree, target: Target) -> Fitted:
-    """Takes lanes, then rings, away until the ids suffice."""
+    """Plans all rings and handshakes; takes lanes, then rings, away until the ids suffice."""
     pools = list(fenced)
     groups = list(ring_groups(pools, tree))
     narrowed: dict[str, str] = {}
-    while (short := _shortage(pools, groups, tree, target)) is not None:
+    while True:
+        planner = Planner(tree)
+        planner.handshakes(pools)
+        for group in groups:
+            planner.ring(group)
+        short = _shortage(planner, tree, target)
+        if short is None:
+            return Fitted(tuple(pools), planner, tuple(narrowed.values()))
         wanting = [
             (number, group)
             for number, group in enumerate(groups)
@@ -55,7 +62,6 @@ def fit_ids(fenced: Sequence[PoolFences], tree: Tree, target: Target) -> Fitted:
         ]
         narrowed.pop(group.name, None)
         del groups[number]
-    return Fitted(tuple(pools), tuple(groups), tuple(narrowed.values()))
 
 
 def _narrower(group: RingGroup, tree: Tree) -> RingGroup | None:
@@ -67,19 +73,34 @@ def _narrower(group: RingGroup, tree: Tree) -> RingGroup | None:
     return None
 
 
-def _shortage(pools: Sequence[PoolFences], groups: Sequence[RingGroup], tree: Tree, target: Target) -> Shortage | None:
-    planner = Planner(tree)
-    planner.handshakes(pools)
-    for group in groups:
-        planner.ring(group)
+def _shortage(planner: Planner, tree: Tree, target: Target) -> Shortage | None:
+    """Whether the ids are too few. Adds the returns to the plan that make them enough, where that helps."""
+    reserved = target.reserved_ids
+    kept, lanes, body = _reduced(planner, tree)
+    found = number_events(lanes, body, reserved)
+    if not isinstance(found, Shortage):
+        return None
+    returns = missing_returns(lanes, body, reserved)
+    if not returns:
+        return found
+    for missing in returns:
+        planner.come_back(kept[missing.waited], kept[missing.set_again])
+    _, lanes, body = _reduced(planner, tree)
+    again = number_events(lanes, body, reserved)
+    return again if isinstance(again, Shortage) else None
+
+
+def _reduced(planner: Planner, tree: Tree) -> tuple[list[int], list[Lanes], Body]:
+    """The events that reduction will leave: their numbers in the plan, their lanes, and the body that names them."""
     body = outline(tree, planner.actions)
-    ends = [Ends(event.src, event.dst) for event in planner.events]
-    gone = {dropped.event for dropped in droppable(ends, body)}
-    kept = [number for number in range(len(ends)) if number not in gone]
+    events = planner.events
+    ends = [Ends(event.src, event.dst) for event in events]
+    keep = {number for number, event in enumerate(events) if event.returns}
+    gone = {dropped.event for dropped in droppable(ends, body, keep)}
+    kept = [number for number in range(len(events)) if number not in gone]
     place = {number: index for index, number in enumerate(kept)}
-    lanes = [Lanes(e.src, e.dst, e.lanes) for number in kept for e in (planner.events[number],)]
-    found = number_events(lanes, _without(body, place), target.reserved_ids)
-    return found if isinstance(found, Shortage) else None
+    lanes = [Lanes(events[number].src, events[number].dst, events[number].lanes) for number in kept]
+    return kept, lanes, _without(body, place)
 
 
 def _without(body: Body, place: dict[int, int]) -> Body:

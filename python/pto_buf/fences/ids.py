@@ -101,6 +101,30 @@ def _nested_events(body: Body) -> set[int]:
 _Clock = dict[Pipe, int]
 
 
+@dataclass(frozen=True)
+class Return:
+    """A pair that is missing: from behind the wait of event `waited` back to before the set of event `set_again`."""
+
+    waited: int
+    set_again: int
+
+
+def missing_returns(
+    events: Sequence[Lanes], body: Body, reserved: frozenset[tuple[Pipe, Pipe, int]]
+) -> tuple[Return, ...] | None:
+    """Pairs that make ids serve again where a stream of events never comes back; None if those would not be enough."""
+    passing = _single(events, body)
+    walk = _Passing(events, passing, {}, reserved, returns=[])
+    for pair in dict.fromkeys((event.src, event.dst) for event in events):
+        mine = [number for number, event in enumerate(events) if (event.src, event.dst) == pair]
+        taken = frozenset(number for src, dst, number in reserved if (src, dst) == pair)
+        lasting = _apart([number for number in mine if number not in passing], events, taken)
+        if lasting is None:
+            return None
+        walk.found.update(lasting)
+    return None if walk.number(body) is not None else tuple(walk.returns or ())
+
+
 @dataclass
 class _Passing:
     """Walks the outermost block with what each pipe knows to be done of the others."""
@@ -109,25 +133,27 @@ class _Passing:
     passing: frozenset[int]
     found: dict[int, int]
     reserved: frozenset[tuple[Pipe, Pipe, int]]
+    returns: list[Return] | None = None
+    """What was missing, where missing pairs are to be found rather than refused."""
     known: dict[Pipe, _Clock] = field(default_factory=dict[Pipe, _Clock])
     tokens: dict[int, _Clock] = field(default_factory=dict[int, _Clock])
-    waited: dict[tuple[Pipe, Pipe, int], int] = field(default_factory=dict[tuple[Pipe, Pipe, int], int])
-    """For each id of each pair, when its last wait stood; absent while a token may be pending."""
+    waited: dict[tuple[Pipe, Pipe, int], tuple[int, int]] = field(
+        default_factory=dict[tuple[Pipe, Pipe, int], tuple[int, int]]
+    )
+    """For each id of each pair, when its last wait stood and of which event; absent while a token may be pending."""
+    told: dict[int, _Clock] = field(default_factory=dict[int, _Clock])
+    """What the destination knew behind the wait of each event."""
 
     def number(self, body: Body) -> Shortage | None:
         free: dict[tuple[Pipe, Pipe], list[int]] = {}
         for event in self.events:
             free.setdefault((event.src, event.dst), [])
-        for pair, ids in free.items():
-            lasting = {
-                self.found[number] + lane
-                for number, event in enumerate(self.events)
-                if (event.src, event.dst) == pair and number in self.found
-                for lane in range(event.lanes)
-            }
-            ids += [i for i in range(EVENT_IDS) if i not in lasting and (*pair, i) not in self.reserved]
-            for i in ids:
-                self.waited[(*pair, i)] = 0
+        for number, start in self.found.items():
+            event = self.events[number]
+            free[event.src, event.dst] += range(start, start + event.lanes)
+        for pair, lasting in free.items():
+            free[pair] = [i for i in range(EVENT_IDS) if i not in lasting and (*pair, i) not in self.reserved]
+            self.waited.update(((*pair, i), (0, -1)) for i in free[pair])
         for now, item in enumerate(body, start=1):
             match item:
                 case Everything():
@@ -145,27 +171,44 @@ class _Passing:
 
     def _set(self, number: int, now: int, free: Mapping[tuple[Pipe, Pipe], Sequence[int]]) -> Shortage | None:
         event = self.events[number]
+        pair = (event.src, event.dst)
         mine = self.known.setdefault(event.src, {})
         mine[event.src] = now
         if number not in self.found:
-            done = mine.get(event.dst, 0)
-            fits = (
-                i
-                for i in free[event.src, event.dst]
-                if (waited := self.waited.get((event.src, event.dst, i))) is not None and waited <= done
-            )
-            chosen = next(fits, None)
+            chosen = self._served(pair, free[pair])
+            if chosen is None and self.returns is not None:
+                self._come_back(number, pair, free[pair])
+                chosen = self._served(pair, free[pair])
             if chosen is None:
-                return Shortage(event.src, event.dst, len(free[event.src, event.dst]) + 1)
+                return Shortage(*pair, len(free[pair]) + 1)
             self.found[number] = chosen
-            del self.waited[event.src, event.dst, chosen]
+            del self.waited[(*pair, chosen)]
         self.tokens[number] = dict(mine)
         return None
+
+    def _served(self, pair: tuple[Pipe, Pipe], ids: Sequence[int]) -> int | None:
+        """An id whose last wait is known to the source to be over."""
+        done = self.known[pair[0]].get(pair[1], 0)
+        return next((i for i in ids if (*pair, i) in self.waited and self.waited[(*pair, i)][0] <= done), None)
+
+    def _come_back(self, number: int, pair: tuple[Pipe, Pipe], ids: Sequence[int]) -> None:
+        """Tells the source of a wait in the middle: half of the ids then serve again, half stay in flight."""
+        over = sorted(self.waited[(*pair, i)] for i in ids if (*pair, i) in self.waited)
+        if not over or self.returns is None:
+            return
+        _, event = over[len(over) // 2]
+        self.returns.append(Return(event, number))
+        _learn(self.known[pair[0]], self.told[event])
 
     def _wait(self, number: int, now: int) -> None:
         event = self.events[number]
         mine = self.known.setdefault(event.dst, {})
-        for pipe, time in self.tokens.get(number, {}).items():
-            mine[pipe] = max(mine.get(pipe, 0), time)
+        _learn(mine, self.tokens.get(number, {}))
         mine[event.dst] = now
-        self.waited.setdefault((event.src, event.dst, self.found[number]), now)
+        self.told[number] = dict(mine)
+        self.waited[event.src, event.dst, self.found[number]] = (now, number)
+
+
+def _learn(mine: _Clock, told: _Clock) -> None:
+    for pipe, time in told.items():
+        mine[pipe] = max(mine.get(pipe, 0), time)

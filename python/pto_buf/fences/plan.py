@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pto_buf.fences.actions import Action, PlannedEvent, Planner, Rank
+from pto_buf.fences.actions import Action, PlannedEvent, Rank
 from pto_buf.fences.barriers import barriers
 from pto_buf.fences.budget import fit_ids
 from pto_buf.fences.pools import Pool, PoolFences, fence_pool
@@ -32,17 +32,14 @@ def plan_fences(program: Program, pools: Sequence[Pool], flow: Flow, target: Tar
         sites[by_set[site.access.slots.key]].append(site)
     fenced = [fence_pool(pool, mine, tree, flow) for pool, mine in zip(pools, sites, strict=True)]
     fitted = fit_ids(fenced, tree, target)
-    planner = Planner(tree)
-    planner.handshakes(fitted.fenced)
-    for group in fitted.groups:
-        planner.ring(group)
     unordered = frozenset(pipe for pipe in Pipe if pipe not in target.ordered_pipes)
     order = _Order(fitted.fenced, by_set)
     reached = [site for fences in fitted.fenced for site in fences.sites]
-    for key, pipes in barriers(program.body, sorted(reached, key=_site_key), unordered, order).items():
-        planner.actions += [Action(key, False, Rank.BARRIER, pipe=pipe) for pipe in pipes]
+    needed = barriers(program.body, sorted(reached, key=_site_key), unordered, order)
+    actions = list(fitted.planner.actions)
+    actions += [Action(key, False, Rank.BARRIER, pipe=pipe) for key, pipes in needed.items() for pipe in pipes]
     lost = [f"{fences.pool.name}: {fences.reason}" for fences in fitted.fenced if fences.reason is not None]
-    return FencePlan(tuple(planner.events), tuple(planner.actions), (*lost, *fitted.lost))
+    return FencePlan(tuple(fitted.planner.events), tuple(actions), (*lost, *fitted.lost))
 
 
 def _site_key(site: Site) -> tuple[int, int]:

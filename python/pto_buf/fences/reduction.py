@@ -71,15 +71,15 @@ class Dropped:
     by: int | None
 
 
-def droppable(events: Sequence[Ends], body: Body) -> tuple[Dropped, ...]:
-    """The events that may go together, in the order of their numbers."""
+def droppable(events: Sequence[Ends], body: Body, keep: Set[int] = frozenset()) -> tuple[Dropped, ...]:
+    """The events that may go together, in the order of their numbers. Those in `keep` stay in any case."""
     dropped: dict[int, int | None] = {}
     survey = _Survey(events, body)
     for pair in dict.fromkeys(events):
-        mine = [number for number, ends in enumerate(events) if ends == pair]
+        mine = [number for number, ends in enumerate(events) if ends == pair and number not in keep]
         dropped.update(_twins(mine, survey))
     for number, ends in enumerate(events):
-        if number not in dropped and _covered(number, ends, survey, body, frozenset(dropped)):
+        if number not in dropped and number not in keep and _covered(number, ends, survey, body, frozenset(dropped)):
             dropped[number] = None
     return tuple(Dropped(number, dropped[number]) for number in sorted(dropped))
 
