@@ -71,7 +71,7 @@ class PoolFences:
         start, goal = self.phase[earlier.key], self.phase[later.key]
         same_lease = number == self.component[later.key] and not any(loop in self.around[number] for loop in carried)
         if same_lease and self.carried[number]:
-            same_lease = start < goal
+            same_lease = start < goal if carried else start <= goal
         return not all(self.ring.completes((start, pipe), (goal, pipe), same_lease) for pipe in pipes)
 
 

@@ -101,12 +101,12 @@ def observed_flow(program: Program, runs: int = 40) -> Flow:
                 other.role.reads and other.slots.key == access.slots.key and other.term == access.term
                 for other in op.accesses
             )
-            if access.role.writes and not access.role.reads and not reads_too:
-                if slot in held and slot in read:
+            whole = access.start == 0 and access.end is None
+            if access.role.writes and not access.role.reads and not reads_too and (whole or slot in read):
+                if slot in held:
                     ends.setdefault(key, {})[_way(*held[slot], trips)] = None
-                if slot not in held or slot in read:
-                    held[slot] = (key, trips)
-                    read.discard(slot)
+                held[slot] = (key, trips)
+                read.discard(slot)
             if slot not in held:
                 held[slot] = (key, trips)
             if not access.role.writes or reads_too or access.role.reads:
