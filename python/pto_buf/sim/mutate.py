@@ -41,7 +41,11 @@ class Pair:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a run without `pairs`: `how` names the fault, or `value`, and None if nothing changed."""
+    """What came of runs without `pairs`, and the order that showed it.
+
+    `how` names the fault; or it is `value`, an array that the kernel leaves is not as it was; or `displaced`, an op
+    read a value that it should not have seen, without effect on what is left; None if nothing changed.
+    """
 
     pairs: tuple[Pair, ...]
     how: str | None
@@ -116,6 +120,7 @@ def remove_each_pair(launch: Launch, *, by_site: bool = False) -> tuple[Verdict,
 
 def _verdict(launch: Launch, expected: Run, pairs: tuple[Pair, ...], pipes: Sequence[Pipe]) -> Verdict:
     first = pairs[0].set.dst
+    displaced: Order | None = None
     for pipe in sorted(pipes, key=lambda pipe: pipe is not first):
         order = late(pipe)
         run = simulate(launch, order, without(pairs))
@@ -123,7 +128,9 @@ def _verdict(launch: Launch, expected: Run, pairs: tuple[Pair, ...], pipes: Sequ
             return Verdict(pairs, run.faults[0].kind, order)
         if difference(expected, run) is not None:
             return Verdict(pairs, "value", order)
-    return Verdict(pairs, None, None)
+        if run.displaced and displaced is None:
+            displaced = order
+    return Verdict(pairs, None if displaced is None else "displaced", displaced)
 
 
 def difference(expected: Run, found: Run) -> str | None:
