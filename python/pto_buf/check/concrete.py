@@ -6,9 +6,9 @@ from itertools import product
 
 from pto_buf.check.findings import Finding, RunValues, Status, Verdict
 from pto_buf.check.model import Model
-from pto_buf.check.order import Result, judge
+from pto_buf.check.order import judge
 from pto_buf.check.program import Fresh, Kind, Program
-from pto_buf.check.run import Outcome, RunError, always_zero, walk
+from pto_buf.check.run import MAX_STEPS, Outcome, RunError, always_zero, walk
 from pto_buf.check.steps import Step
 from pto_buf.check.terms import Var
 
@@ -26,14 +26,9 @@ class Choice:
     """The same, for people."""
 
 
-def steps_of(program: Program, choice: Choice) -> list[Step]:
+def steps_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Step]:
     """The steps of a run, in the order of issue. Raises RunError."""
-    return list(walk(program, program.codes[0], choice.arguments, choice.outcome))
-
-
-def judge_run(program: Program, model: Model, choice: Choice) -> Result:
-    """Raises RunError."""
-    return judge(steps_of(program, choice), model)
+    return list(walk(program, program.codes[0], choice.arguments, choice.outcome, limit))
 
 
 def open_arguments(program: Program) -> tuple[Var, ...]:
@@ -45,10 +40,10 @@ def data_dependent(program: Program) -> bool:
     return any(isinstance(one, Fresh) for code in program.codes for one in code.instructions)
 
 
-def check_run(program: Program, model: Model, choice: Choice) -> Verdict:
+def check_run(program: Program, model: Model, choice: Choice, limit: int = MAX_STEPS) -> Verdict:
     """The verdict on one run: wrong, or proven for these trip counts."""
     try:
-        result = judge_run(program, model, choice)
+        result = judge(steps_of(program, choice, limit), model)
     except RunError as error:
         return Verdict(Status.INCOMPLETE, program.name, reason=str(error))
     run = tuple((program.variables[key].var.name, value) for key, value in choice.arguments.items())

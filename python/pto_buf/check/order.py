@@ -131,7 +131,7 @@ class _Judge:
                 held = self._held.get(atom)
                 if held is not None:
                     self._check(step, access, held, pipes)
-        for access in step.accesses:
+        for access in sorted(step.accesses, key=lambda one: one.writes):
             for atom in self._atoms.of(access.where):
                 held = self._held.setdefault(atom, _Held())
                 if access.writes:

@@ -121,10 +121,15 @@ def scale(term: Term, factor: int) -> Term:
     return add(const(0), term, factor)
 
 
+_COMMUTE = frozenset({Fn.AND, Fn.OR, Fn.XOR, Fn.MINS, Fn.MAXS, Fn.MINU, Fn.MAXU})
+
+
 def apply(fn: Fn, *args: Term, width: int = 64) -> Term:
     """The operator applied, folded where all operands are constants or the result is one of them."""
     if fn is Fn.MUL:
         return _product(*args)
+    if fn in _COMMUTE and constant_of(args[0]) is not None:
+        args = tuple(reversed(args))
     values = [constant_of(arg) for arg in args]
     if fn is Fn.SELECT and values[0] is not None:
         return args[1] if values[0] else args[2]

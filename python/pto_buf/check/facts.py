@@ -1,0 +1,331 @@
+"""What is known of the variables of a kernel at one point: ranges of polynomials, residues, outcomes. Pure.
+
+Immutable; every operation gives new facts, or None where they contradict each other. A `Scope` says once and for all
+which polynomials are followed, how exactly, and modulo what each variable may be looked at.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from math import gcd
+
+from pto_buf.check.poly import (
+    EVERYTHING,
+    Form,
+    Mono,
+    Poly,
+    Range,
+    clipped,
+    empty,
+    exact,
+    form_poly,
+    form_variables,
+    met,
+    plus,
+    replaced,
+    scaled,
+    shifted,
+    split,
+    summed,
+    variable,
+)
+from pto_buf.check.terms import Node
+
+Residue = tuple[int, int]
+"""`(r, m)`: the value is r modulo m, 0 <= r < m."""
+
+
+@dataclass(frozen=True)
+class Scope:
+    """`forms` are the polynomials that are followed, each exact within the given bounds.
+
+    `moduli` are the moduli that residues of variables are kept for; a variable that is not named has none. `known`
+    are variables that stand for a number.
+    """
+
+    forms: Mapping[Form, tuple[int, int]]
+    moduli: Mapping[int, int]
+    known: Mapping[int, int] = field(default_factory=dict[int, int])
+    by_variable: Mapping[int, tuple[Form, ...]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        by_variable: dict[int, list[Form]] = {}
+        for form in self.forms:
+            for key in form_variables(form):
+                by_variable.setdefault(key, []).append(form)
+        object.__setattr__(self, "by_variable", {key: tuple(forms) for key, forms in by_variable.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    ranges: Mapping[Form, Range]
+    residues: Mapping[int, Residue]
+    outcomes: Mapping[Node, bool]
+    """Conditions that could not be worked out, and how they came out."""
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for equal facts."""
+        return (
+            frozenset(self.ranges.items()),
+            frozenset(self.residues.items()),
+            frozenset(self.outcomes.items()),
+        )
+
+
+NOTHING = Facts({}, {}, {})
+
+
+# --- asking ------------------------------------------------------------------------------------------------------
+
+
+def range_of(scope: Scope, facts: Facts, poly: Poly) -> Range:
+    """All that the facts say of where the value lies."""
+    form, factor = split(poly)
+    if not form:
+        return poly.const, poly.const
+    found = _form_range(scope, facts, form)
+    if not _is_variable(form):
+        for other, known in facts.ranges.items():
+            if other == form:
+                continue
+            ratio = _ratio(form, other)
+            if ratio is not None:
+                rest = plus(form_poly(form), form_poly(other), -ratio)
+                rest_form, rest_factor = split(rest)
+                rest_range = _form_range(scope, facts, rest_form) if rest_form else (0, 0)
+                found = met(found, summed(scaled(known, ratio), scaled(rest_range, rest_factor)))
+    return shifted(scaled(found, factor), poly.const)
+
+
+def _is_variable(form: Form) -> bool:
+    return sum(len(mono) for mono, _ in form) == 1
+
+
+def _ratio(form: Form, other: Form) -> int | None:
+    """How often `other` goes into `form` by the first monomial that they share; None if they share none."""
+    factors = dict(form)
+    for mono, factor in other:
+        if mono in factors:
+            ratio, rest = divmod(factors[mono], factor)
+            return ratio if ratio and not rest else None
+    return None
+
+
+def _form_range(scope: Scope, facts: Facts, form: Form) -> Range:
+    """From the form itself and from its monomials one by one."""
+    found = facts.ranges.get(form, EVERYTHING)
+    if _is_variable(form):
+        number = scope.known.get(form[0][0][0])
+        return found if number is None else (number, number)
+    total: Range = (0, 0)
+    for mono, factor in form:
+        total = summed(total, scaled(_mono_range(scope, facts, mono), factor))
+        if total == EVERYTHING:
+            return found
+    return met(found, total)
+
+
+def _mono_range(scope: Scope, facts: Facts, mono: Mono) -> Range:
+    if len(mono) == 1:
+        number = scope.known.get(mono[0])
+        return facts.ranges.get(((mono, 1),), EVERYTHING) if number is None else (number, number)
+    whole = facts.ranges.get(((mono, 1),))
+    ranges = [_mono_range(scope, facts, (key,)) for key in mono]
+    if any(low is None or low < 0 for low, _ in ranges):
+        return whole or EVERYTHING
+    low, high = 1, 1
+    unbounded = False
+    for bottom, top in ranges:
+        assert bottom is not None
+        low *= bottom
+        unbounded |= top is None
+        high *= top or 0
+    product: Range = (low, None if unbounded else high)
+    return product if whole is None else met(whole, product)
+
+
+def residue_of(scope: Scope, facts: Facts, key: int) -> Residue:
+    """Of a variable. Modulus 0 for a value that is known exactly, 1 for nothing known."""
+    value = exact(_mono_range(scope, facts, (key,)))
+    return (value, 0) if value is not None else facts.residues.get(key, (0, 1))
+
+
+def residue_of_poly(scope: Scope, facts: Facts, poly: Poly, modulus: int) -> Residue:
+    """The value modulo the largest divisor of `modulus` for which it is known."""
+    total, common = poly.const, modulus
+    for mono, factor in poly.parts:
+        value, unit = factor, 0
+        for key in mono:
+            r, m = residue_of(scope, facts, key)
+            # (value + unit*x) * (r + m*y): what is unknown is a multiple of this
+            value, unit = value * r, gcd(value * m, unit * r, unit * m)
+        total += value
+        common = gcd(common, unit)
+    return total % common, common
+
+
+# --- learning ----------------------------------------------------------------------------------------------------
+
+
+def with_range(scope: Scope, facts: Facts, poly: Poly, limit: Range) -> Facts | None:
+    """The facts and that the value lies within `limit`; kept only as exactly as the scope follows the polynomial."""
+    form, factor = split(poly)
+    if not form:
+        return None if empty(met(limit, (poly.const, poly.const))) else facts
+    low, high = shifted(limit, -poly.const)
+    if factor < 0:
+        low, high = (None if high is None else -high), (None if low is None else -low)
+    step = abs(factor)
+    wanted: Range = (None if low is None else -(-low // step), None if high is None else high // step)
+    found = met(range_of(scope, facts, form_poly(form)), wanted)
+    if empty(found):
+        return None
+    if form not in scope.forms:
+        return facts
+    changed = replace(facts, ranges={**facts.ranges, form: clipped(found, *scope.forms[form])})
+    return _consistent(scope, changed, form)
+
+
+def _consistent(scope: Scope, facts: Facts, form: Form) -> Facts | None:
+    """A variable that became exact must fit its residue; one form that became exact may say more of its variables."""
+    if _is_variable(form):
+        key = form[0][0][0]
+        value = exact(facts.ranges[form])
+        residue = facts.residues.get(key)
+        if value is not None and residue is not None and value % residue[1] != residue[0]:
+            return None
+    elif exact(facts.ranges[form]) is not None:
+        return share_residues(scope, facts, form)
+    return facts
+
+
+def with_residue(scope: Scope, facts: Facts, key: int, residue: int, modulus: int) -> Facts | None:
+    """The facts and that a variable is `residue` modulo `modulus`, as far as the scope looks at it."""
+    modulus = gcd(modulus, scope.moduli.get(key, 1))
+    if modulus == 1:
+        return facts
+    residue %= modulus
+    value, m = residue_of(scope, facts, key)
+    if m == 0:
+        return facts if value % modulus == residue else None
+    joint = _chinese((value, m), (residue, modulus))
+    if joint is None:
+        return None
+    return facts if joint == (value, m) else replace(facts, residues={**facts.residues, key: joint})
+
+
+def _chinese(one: Residue, other: Residue) -> Residue | None:
+    """Both residues at once, or None if they contradict each other."""
+    (a, m), (b, n) = one, other
+    common = gcd(m, n)
+    if (a - b) % common:
+        return None
+    step = n // common
+    times = (b - a) // common * pow(m // common, -1, step) % step if step > 1 else 0
+    return (a + m * times) % (m * step), m * step
+
+
+def share_residues(scope: Scope, facts: Facts, form: Form) -> Facts | None:
+    """What the exact value of a linear form says of the residue of each of its variables, given the others'."""
+    value = exact(facts.ranges.get(form, EVERYTHING))
+    if value is None:
+        return facts
+    for mono, factor in form:
+        if len(mono) != 1 or abs(factor) != 1 or scope.moduli.get(mono[0], 1) == 1:
+            continue
+        rest = plus(Poly((), value), plus(form_poly(form), variable(mono[0]), -factor), -1)
+        r, m = residue_of_poly(scope, facts, rest, scope.moduli[mono[0]])
+        shared = with_residue(scope, facts, mono[0], r * factor, m)
+        if shared is None:
+            return None
+        facts = shared
+    return facts
+
+
+# --- changing ----------------------------------------------------------------------------------------------------
+
+
+def assigned(scope: Scope, facts: Facts, values: Mapping[int, Poly | None]) -> Facts | None:
+    """The facts after variables took new values, all at once; None stands for a value that nothing is known of."""
+    ranges = {form: known for form, known in facts.ranges.items() if not _has(form, values)}
+    residues = {key: residue for key, residue in facts.residues.items() if key not in values}
+    outcomes = {node: outcome for node, outcome in facts.outcomes.items() if not _mentions(node, values)}
+    changed: dict[Form, None] = {}
+    for key in values:
+        changed.update(dict.fromkeys(scope.by_variable.get(key, ())))
+    for form in changed:
+        after = _after(form, values)
+        if after is not None:
+            known = clipped(range_of(scope, facts, after), *scope.forms[form])
+            if known != EVERYTHING:
+                ranges[form] = known
+    for key, value in values.items():
+        modulus = scope.moduli.get(key, 1)
+        if value is None or modulus == 1:
+            continue
+        r, m = residue_of_poly(scope, facts, value, modulus)
+        if m > 1:
+            residues[key] = (r, m)
+    return Facts(ranges, residues, outcomes)
+
+
+def _has(form: Form, keys: Mapping[int, object]) -> bool:
+    return any(key in keys for mono, _ in form for key in mono)
+
+
+def _mentions(node: Node, keys: Mapping[int, object]) -> bool:
+    from pto_buf.check.terms import variables
+
+    return any(var.key in keys for var in variables(node))
+
+
+def _after(form: Form, values: Mapping[int, Poly | None]) -> Poly | None:
+    """What the form, of new values, is in old ones."""
+    poly = form_poly(form)
+    own = [key for key in poly.variables() if key in values]
+    marks = {key: -1 - number for number, key in enumerate(own)}  # so that the new value of one is not replaced again
+    for key in own:
+        poly = replaced(poly, key, variable(marks[key]))
+    for key in own:
+        value = values[key]
+        if value is None:
+            return None
+        poly = replaced(poly, marks[key], value)
+    return poly
+
+
+def eliminated(scope: Scope, facts: Facts, key: int) -> Facts | None:
+    """The facts without a variable that goes out of scope; what they said of it is said of what it equals."""
+    for form in scope.by_variable.get(key, ()):
+        value = exact(facts.ranges.get(form, EVERYTHING))
+        factor = dict(form).get((key,))
+        if value is None or factor is None or abs(factor) != 1 or form_poly(form).variables() == (key,):
+            continue
+        if sum(key in mono for mono, _ in form) > 1:
+            continue
+        rest = plus(Poly((), value), plus(form_poly(form), variable(key), -factor), -1)
+        equal = plus(Poly((), 0), rest, factor)
+        shared = share_residues(scope, facts, form)
+        if shared is None:
+            return None
+        facts = shared
+        for other in scope.by_variable[key]:
+            known = facts.ranges.get(other)
+            if known is not None and other != form:
+                narrowed = with_range(scope, facts, replaced(form_poly(other), key, equal), known)
+                if narrowed is None:
+                    return None
+                facts = narrowed
+        break
+    return forgotten(facts, (key,))
+
+
+def forgotten(facts: Facts, keys: Iterable[int]) -> Facts:
+    """The facts without those on the given variables."""
+    gone = dict.fromkeys(keys)
+    if not gone:
+        return facts
+    return Facts(
+        {form: known for form, known in facts.ranges.items() if not _has(form, gone)},
+        {key: residue for key, residue in facts.residues.items() if key not in gone},
+        {node: outcome for node, outcome in facts.outcomes.items() if not _mentions(node, gone)},
+    )

@@ -1,0 +1,255 @@
+"""The proof for all runs of a kernel: goals, in groups, in stages. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import lcm
+
+from pto_buf.check.alarms import Alarm
+from pto_buf.check.concrete import check_run, search
+from pto_buf.check.explore import Explorer, Setting
+from pto_buf.check.facts import Scope
+from pto_buf.check.findings import Finding, Status, Verdict
+from pto_buf.check.ground import Ground, survey_ground
+from pto_buf.check.knowledge import Goal, lay_out
+from pto_buf.check.liveness import joins, live_residues, live_variables
+from pto_buf.check.model import Model
+from pto_buf.check.prepare import Prepared, prepare
+from pto_buf.check.program import Branch, Code, Instruction, Jump, Local, Program, Run, SetFlag, WaitFlag
+from pto_buf.check.survey import Demand, Forms, forms_of, terms_of
+from pto_buf.check.terms import Term
+from pto_buf.check.tracker import Tracker, make_tracker
+from pto_buf.check.values import ValueSets
+from pto_buf.check.windows import Tracking, tracking_forms, trackings
+from pto_buf.check.witness import witness
+
+Moduli = tuple[tuple[int, int], ...]
+"""Variable and modulus, by key."""
+
+MOST_STATES = 20_000
+"""States of one group in one stage."""
+
+_MOST_WITNESSES = 24
+
+
+@dataclass
+class Proof:
+    """What was proven, and what stands in the way of the rest."""
+
+    findings: tuple[Finding, ...] = ()
+    open: list[str] = field(default_factory=list[str])
+    states: int = 0
+
+
+@dataclass(frozen=True)
+class _Window:
+    """What it takes to keep one access to global memory in mind."""
+
+    tracking: Tracking
+    tracker: Tracker
+    forms: Forms
+    setting: Setting
+
+
+class Prover:
+    def __init__(self, program: Program, model: Model, limit: int = MOST_STATES):
+        self._program = program
+        self._model = model
+        self._limit = limit
+        self._prepared: Prepared = prepare(program)
+        self._code: Code = self._prepared.program.codes[0]
+        values = ValueSets(self._prepared.program, self._code, self._prepared.known)
+        self._ground: Ground = survey_ground(self._code, values, model)
+        self._forms = forms_of(self._prepared.program, self._code)
+        live = live_variables(self._code, windows=False)
+        meet = joins(self._code.instructions)
+        self._setting = Setting(self._prepared.program, self._code, model, self._ground, live, meet)
+        self._windows: dict[Goal, _Window] = {
+            Goal(window=one.at): self._window(one)
+            for one in trackings(self._code, len(self._prepared.program.variables))
+        }
+        self._around = enclosing(self._code.instructions)
+        self._proof = Proof()
+        self._found: dict[object, Finding] = {}
+
+    def _window(self, tracking: Tracking) -> _Window:
+        forms = self._forms.copy()
+        tracking_forms(forms, tracking)
+        forms.close()
+        kept = frozenset(var.key for var, _ in tracking.kept)
+        live = [keys | kept for keys in live_variables(self._code, windows=True)]
+        return _Window(tracking, make_tracker(tracking, self._model), forms, replace(self._setting, live=live))
+
+    # --- goals ---
+
+    def goals(self) -> list[Goal]:
+        found = [Goal(atom=atom.number) for atom in self._ground.atoms]
+        found += [Goal(flag=flag) for flag in self._ground.flags]
+        found += [Goal(lane=at) for at in self._ground.loose_lanes]
+        found += self._windows
+        if self._model.final_barrier:
+            found.append(Goal(end=True))
+        return found
+
+    def demands(self) -> dict[Goal, Moduli]:
+        """For each goal, the residues that the terms deciding it need."""
+        terms: dict[Goal, dict[Term, None]] = {goal: {} for goal in self.goals()}
+        for (at, number), reach in self._ground.reach.items():
+            one = self._code.instructions[at]
+            assert isinstance(one, Run)
+            where = one.touches[number].where
+            address = (where.address,) if isinstance(where, Local) else ()
+            for atom in reach.all:
+                terms[Goal(atom=atom)].update(dict.fromkeys((*address, *self._around[at])))
+        for at, lanes in self._ground.lanes.items():
+            one = self._code.instructions[at]
+            assert isinstance(one, SetFlag | WaitFlag)
+            needed = (one.lane, *self._around[at])
+            if Goal(lane=at) in terms:
+                terms[Goal(lane=at)].update(dict.fromkeys(needed))
+            for lane in lanes:
+                terms[Goal(flag=(one.src, one.dst, lane))].update(dict.fromkeys(needed))
+        for goal, window in self._windows.items():
+            tracking = window.tracking
+            terms[goal].update(dict.fromkeys(term for _, term in tracking.kept))
+            for at, found in tracking.against.items():
+                terms[goal].update(dict.fromkeys(self._around[at]))
+                terms[goal].update(dict.fromkeys(gap for one in found for gap in one.gaps))
+        cache: dict[tuple[Term, ...], Moduli] = {}
+        return {goal: self._demand_of(tuple(needed), cache) for goal, needed in terms.items()}
+
+    def _demand_of(self, terms: tuple[Term, ...], cache: dict[tuple[Term, ...], Moduli]) -> Moduli:
+        if terms not in cache:
+            demand = Demand()
+            for term in terms:
+                demand.exactly(term)
+            if demand.moduli:
+                demand.close(self._code, bounds=False)
+            cache[terms] = tuple(sorted(demand.moduli.items()))
+        return cache[terms]
+
+    # --- stages ---
+
+    def prove(self) -> Proof:
+        demands = self.demands()
+        every = tuple(dict.fromkeys(demands.values()))
+        left: dict[Goal, str] = dict.fromkeys(demands, "")
+        for stage in range(4):
+            groups: dict[tuple[Moduli, ...], list[Goal]] = {}
+            for goal in left:
+                groups.setdefault(self._tries(stage, demands[goal], every), []).append(goal)
+            before = left
+            left = {}
+            for tries, goals in groups.items():
+                left.update(self._stage(tries, goals, stage > 0, before))
+            if not left or self._found:
+                break
+        self._proof.findings = tuple(self._found.values())
+        self._proof.open = list(dict.fromkeys(left.values()))
+        return self._proof
+
+    def _tries(self, stage: int, own: Moduli, every: Sequence[Moduli]) -> tuple[Moduli, ...]:
+        """What residues to follow: the goal's own; with those of bounds; with one other's; with all."""
+        if stage == 0:
+            return (own,)
+        if stage == 1:
+            return (self._closed(own),)
+        if stage == 2:
+            return tuple(dict.fromkeys(self._closed(own, other) for other in every if other != own))
+        return (self._closed(*every),)
+
+    def _closed(self, *parts: Moduli) -> Moduli:
+        demand = Demand()
+        for part in parts:
+            for key, modulus in part:
+                demand.moduli[key] = lcm(demand.moduli.get(key, 1), modulus)
+        demand.close(self._code, bounds=True)
+        return tuple(sorted(demand.moduli.items()))
+
+    def _stage(
+        self, tries: tuple[Moduli, ...], goals: Sequence[Goal], bounds: bool, reasons: Mapping[Goal, str]
+    ) -> dict[Goal, str]:
+        """The goals that none of the tries proves, each with what stood in the way."""
+        left = {goal: reasons[goal] for goal in goals}
+        for moduli in tries:
+            together = tuple(goal for goal in left if goal.window is None)
+            after: dict[Goal, str] = {}
+            if together:
+                after.update(self._explore(moduli, together, bounds))
+            for goal in left:
+                if goal.window is not None:
+                    after.update(self._explore(moduli, (goal,), bounds))
+            left = after
+        return left
+
+    def _explore(self, moduli: Moduli, goals: Sequence[Goal], bounds: bool) -> dict[Goal, str]:
+        window = self._windows.get(goals[0])
+        forms = self._forms if window is None else window.forms
+        scope = Scope(forms.bounds, dict(moduli), self._prepared.known)
+        residues = live_residues(self._code, terms_of, bounds)
+        if window is None:
+            bits = lay_out(goals, self._ground, self._model)
+            outcome = Explorer(self._setting, scope, bits, residues, self._limit).explore()
+        else:
+            tracker = window.tracker
+            outcome = Explorer(window.setting, scope, tracker.bits, residues, self._limit, tracker).explore()
+        self._proof.states += outcome.states
+        if not outcome.complete:
+            if len(goals) > 1:
+                half = len(goals) // 2
+                return {**self._explore(moduli, goals[:half], bounds), **self._explore(moduli, goals[half:], bounds)}
+            return {goals[0]: f"more than {self._limit} states"}
+        left: dict[Goal, str] = {goal: self._blind_words(goal) for goal in outcome.alarms.blind}
+        for alarm in outcome.alarms.alarms[:_MOST_WITNESSES]:
+            self._confirm(alarm)
+        left.update({alarm.goal: self._alarm_words(alarm) for alarm in outcome.alarms.alarms})
+        return left
+
+    def _confirm(self, alarm: Alarm) -> None:
+        """Looks for a run that shows it, and keeps all that is wrong in that run."""
+        choice = witness(self._prepared, self._code, alarm.trail)
+        if choice is None:
+            return
+        for finding in check_run(self._program, self._model, choice).findings:
+            self._found.setdefault(finding.key, finding)
+
+    # --- words ---
+
+    def _alarm_words(self, alarm: Alarm) -> str:
+        one = self._code.instructions[alarm.at]
+        place = getattr(getattr(one, "site", None), "place", None)
+        where = f" at line {place.line}" if place is not None else ""
+        return f"a possible {alarm.fault.value}{where} could neither be ruled out nor be shown in a run"
+
+    def _blind_words(self, goal: Goal) -> str:
+        if goal.flag is not None:
+            src, dst, lane = goal.flag
+            return f"an event id of flag <{src.pto}>, <{dst.pto}>, that may be {lane}, could not be worked out"
+        return "an event id could not be worked out"
+
+
+def enclosing(code: Sequence[Instruction]) -> list[tuple[Term, ...]]:
+    """For each instruction, the conditions under which it stands."""
+    around: list[tuple[Term, ...]] = [()] * len(code)
+    stack: list[tuple[int, Term]] = []
+    for at, one in enumerate(code):
+        while stack and stack[-1][0] <= at:
+            stack.pop()
+        around[at] = tuple(dict.fromkeys(condition for _, condition in stack))
+        if isinstance(one, Branch):
+            last = code[one.otherwise - 1]
+            end = last.target if isinstance(last, Jump) and last.target >= one.otherwise else one.otherwise
+            stack.append((end, one.condition))
+    return around
+
+
+def prove(program: Program, model: Model) -> Verdict:
+    """The verdict for every run."""
+    proof = Prover(program, model).prove()
+    if not proof.findings and not proof.open:
+        return Verdict(Status.PROVEN, program.name)
+    more = {finding.key: finding for finding in proof.findings}
+    for finding in search(program, model, {}):
+        more.setdefault(finding.key, finding)
+    if more:
+        return Verdict(Status.WRONG, program.name, tuple(more.values()))
+    return Verdict(Status.INCOMPLETE, program.name, reason="; ".join(proof.open[:3]))

@@ -1,0 +1,92 @@
+"""Replaces every term of a program. Pure."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from pto_buf.check.program import (
+    Assign,
+    Branch,
+    Code,
+    Enter,
+    Instruction,
+    Kind,
+    Leave,
+    Local,
+    Loop,
+    Next,
+    Program,
+    Run,
+    SetFlag,
+    Touch,
+    WaitFlag,
+)
+from pto_buf.check.terms import Term, const, substitute
+
+Rewrite: TypeAlias = Callable[[Term], Term]
+
+
+class Rewriter:
+    """`term` is applied to every term, `end` to a loop's upper bound."""
+
+    def __init__(self, term: Rewrite, end: Callable[[Loop], Term] | None = None):
+        self._term = term
+        self._end = end
+        self._loops: dict[int, Loop] = {}
+
+    def code(self, code: Code) -> Code:
+        return replace(code, instructions=tuple(self._instruction(one) for one in code.instructions))
+
+    def _instruction(self, one: Instruction) -> Instruction:
+        term = self._term
+        match one:
+            case Branch():
+                loop = None if one.loop is None else self._loop(one.loop)
+                return replace(one, condition=term(one.condition), loop=loop)
+            case SetFlag() | WaitFlag():
+                return replace(one, lane=term(one.lane))
+            case Assign():
+                return Assign(tuple((var, term(value)) for var, value in one.pairs))
+            case Run():
+                return replace(one, touches=tuple(self._touch(touch) for touch in one.touches))
+            case Enter() | Next() | Leave():
+                return replace(one, loop=self._loop(one.loop))
+            case _:
+                return one
+
+    def _loop(self, loop: Loop) -> Loop:
+        if loop.lower is None or loop.upper is None or loop.step is None:
+            return loop
+        if loop.key not in self._loops:
+            upper = self._term(loop.upper) if self._end is None else self._end(loop)
+            self._loops[loop.key] = replace(loop, lower=self._term(loop.lower), upper=upper, step=self._term(loop.step))
+        return self._loops[loop.key]
+
+    def _touch(self, touch: Touch) -> Touch:
+        where = touch.where
+        if isinstance(where, Local):
+            return replace(touch, where=replace(where, address=self._term(where.address)))
+        return replace(
+            touch,
+            where=replace(
+                where,
+                base=self._term(where.base),
+                shape=self._all(where.shape),
+                strides=self._all(where.strides),
+                offsets=self._all(where.offsets),
+                extents=self._all(where.extents),
+            ),
+        )
+
+    def _all(self, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+        return tuple(self._term(term) for term in terms)
+
+
+def with_values(program: Program, values: Mapping[int, int]) -> Program:
+    """The program with some of its arguments, by key, given."""
+    if not values:
+        return program
+    by: dict[int, Term] = {key: const(value) for key, value in values.items()}
+    rewriter = Rewriter(lambda term: substitute(term, by))
+    infos = tuple(replace(info, kind=Kind.CARRIED) if info.var.key in by else info for info in program.variables)
+    return replace(program, variables=infos, codes=tuple(rewriter.code(code) for code in program.codes))

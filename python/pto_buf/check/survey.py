@@ -1,0 +1,299 @@
+"""What the terms of a program ask about: which polynomials are compared with what, which residues decide. Pure."""
+
+from collections.abc import Iterator
+from math import gcd, lcm
+
+from pto_buf.check.poly import Form, Poly, constant, form_poly, form_variables, plus, replaced, split, times, variable
+from pto_buf.check.program import (
+    Assign,
+    Branch,
+    Code,
+    Enter,
+    Instruction,
+    Kind,
+    Local,
+    Loop,
+    Program,
+    Run,
+    SetFlag,
+    WaitFlag,
+)
+from pto_buf.check.reason import divisor_of, modulus_of
+from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of
+
+_MOST_FORMS = 400
+_MOST_ALTERNATIVES = 8
+_EXACT = (-1, 17)
+"""How far a number that selects a slot or a flag is followed exactly."""
+
+
+def alternatives(term: Term) -> tuple[Poly, ...]:
+    """The polynomials that the value can turn out to be, choices left open; nothing if there is another way."""
+    if isinstance(term, Var):
+        return (variable(term.key),)
+    if isinstance(term, Sum):
+        found = [constant(term.const)]
+        for atom, factor in term.parts:
+            found = [plus(one, part, factor) for one in found for part in alternatives(atom)]
+            if len(found) > _MOST_ALTERNATIVES:
+                return ()
+        return tuple(found)
+    match term.fn:
+        case Fn.MUL:
+            pairs = [times(a, b) for a in alternatives(term.args[0]) for b in alternatives(term.args[1])]
+            return tuple(pairs) if len(pairs) <= _MOST_ALTERNATIVES else ()
+        case Fn.MINS | Fn.MAXS:
+            return (*alternatives(term.args[0]), *alternatives(term.args[1]))
+        case Fn.SELECT:
+            return (*alternatives(term.args[1]), *alternatives(term.args[2]))
+        case Fn.TRUNC | Fn.ZEXT:
+            return alternatives(term.args[0])
+        case _:
+            return _loose(term)
+
+
+def _loose(term: Node) -> tuple[Poly, ...]:
+    """Of an operator with few values, each of them."""
+    modulus = modulus_of(term)
+    return tuple(constant(value) for value in range(modulus)) if modulus and modulus <= _MOST_ALTERNATIVES else ()
+
+
+class Forms:
+    """Collects the polynomials to follow, and between which values each has to be exact."""
+
+    def __init__(self) -> None:
+        self.bounds: dict[Form, tuple[int, int]] = {}
+        self.changes: dict[int, list[Poly]] = {}
+        """What each variable may be replaced by."""
+
+    def need(self, poly: Poly, low: int, high: int) -> bool:
+        """The values of the polynomial from `low` to `high` must be told apart. Whether that is news."""
+        form, factor = split(poly)
+        if not form:
+            return False
+        low, high = low - poly.const, high - poly.const
+        if factor < 0:
+            low, high = -high, -low
+        size = abs(factor)
+        low, high = -(-low // size), high // size
+        before = self.bounds.get(form)
+        after = (low, high) if before is None else (min(low, before[0]), max(high, before[1]))
+        if after == before or (before is None and len(self.bounds) >= _MOST_FORMS):
+            return False
+        self.bounds[form] = after
+        return True
+
+    def at_most_zero(self, poly: Poly) -> None:
+        """Told apart: at most 0, and more."""
+        self.need(poly, 1, 0)
+
+    # --- what terms compare ---
+
+    def condition(self, term: Term) -> None:
+        """A term that is asked whether it holds."""
+        if isinstance(term, Var):
+            self.need(variable(term.key), 0, 1)
+        self.visit(term)
+
+    def visit(self, term: Term) -> None:
+        if isinstance(term, Var):
+            return
+        if isinstance(term, Sum):
+            for atom, _ in term.parts:
+                self.visit(atom)
+            return
+        for arg in term.args:
+            self.visit(arg)
+        match term.fn:
+            case Fn.EQ0:
+                for poly in alternatives(term.args[0]):
+                    self.need(poly, 0, 0)
+            case Fn.LE0:
+                for poly in alternatives(term.args[0]):
+                    self.at_most_zero(poly)
+            case Fn.MINS | Fn.MAXS | Fn.ULT | Fn.MINU | Fn.MAXU:
+                self._pair(term)
+            case Fn.SELECT:
+                self.condition(term.args[0])
+            case Fn.AND | Fn.OR | Fn.XOR | Fn.NOT:
+                for arg in term.args:
+                    if isinstance(arg, Var):
+                        self.condition(arg)
+            case Fn.REMU | Fn.REMS | Fn.DIVS | Fn.DIVU | Fn.FLOORDIV | Fn.SHRS | Fn.SHRU | Fn.ZEXT:
+                self._sign(term.args[0])
+            case _:
+                pass
+
+    def _pair(self, term: Node) -> None:
+        for left in alternatives(term.args[0]):
+            for right in alternatives(term.args[1]):
+                self.at_most_zero(plus(left, right, -1))
+                self.at_most_zero(plus(plus(left, right, -1), constant(1)))
+        if term.fn not in (Fn.MINS, Fn.MAXS):
+            self._sign(term.args[0])
+            self._sign(term.args[1])
+
+    def _sign(self, term: Term) -> None:
+        for poly in alternatives(term):
+            self.at_most_zero(plus(poly, constant(1)))
+
+    def exactly(self, term: Term) -> None:
+        """A term that selects a slot or a flag: what of it is no operator is followed exactly."""
+        self.visit(term)
+        bare = [(atom, factor) for atom, factor in as_sum(term).parts if isinstance(atom, Var)]
+        if bare:
+            form, _ = split(Poly(tuple(((atom.key,), factor) for atom, factor in bare), 0))
+            self.need(form_poly(form), *_EXACT)
+        for atom, _ in as_sum(term).parts:
+            if isinstance(atom, Node) and atom.fn is Fn.SELECT:
+                self.exactly(atom.args[1])
+                self.exactly(atom.args[2])
+
+    # --- closing ---
+
+    def copy(self) -> "Forms":
+        other = Forms()
+        other.bounds, other.changes = dict(self.bounds), self.changes
+        return other
+
+    def close(self) -> None:
+        """Follows also what the polynomials turn into when variables take new values, or are replaced by equals."""
+        fresh = list(self.bounds)
+        for _ in range(6):
+            found: list[Form] = []
+            for form in fresh:
+                for key in form_variables(form):
+                    for value in self.changes.get(key, ()):
+                        after = replaced(form_poly(form), key, value)
+                        target, _ = split(after)
+                        if target and target != form and self.need(after, *self.bounds[form]):
+                            found.append(target)
+            if not found:
+                return
+            fresh = found
+
+
+def forms_of(program: Program, code: Code) -> Forms:
+    """The forms that a program compares, and what they turn into."""
+    forms = Forms()
+    changes = forms.changes
+    for info in program.variables:
+        if info.boolean:
+            forms.need(variable(info.var.key), 0, 1)
+        elif info.kind is Kind.ARGUMENT:
+            forms.at_most_zero(plus(variable(info.var.key), constant(1)))
+    for one in code.instructions:
+        for term in terms_of(one):
+            forms.visit(term)
+        match one:
+            case Branch():
+                forms.condition(one.condition)
+            case SetFlag() | WaitFlag():
+                forms.exactly(one.lane)
+            case Run():
+                for touch in one.touches:
+                    if isinstance(touch.where, Local):
+                        forms.exactly(touch.where.address)
+            case Assign():
+                for var, term in one.pairs:
+                    changes.setdefault(var.key, []).extend(alternatives(term))
+            case Enter(loop):
+                _visit_loop(forms, loop)
+            case _:
+                pass
+    forms.close()
+    return forms
+
+
+def _visit_loop(forms: Forms, loop: Loop) -> None:
+    """How far the counter is from its end decides the next trip, and what it equals when the loop is left."""
+    if loop.counter is None or loop.lower is None or loop.upper is None or loop.step is None:
+        return
+    counter = variable(loop.counter.key)
+    step = constant_of(loop.step) or 1
+    for upper in alternatives(loop.upper):
+        forms.need(plus(upper, counter, -1), 1 - step, 0)
+        forms.changes.setdefault(loop.counter.key, []).append(upper)
+    for lower in alternatives(loop.lower):
+        forms.need(plus(counter, lower, -1), 0, 0)
+
+
+def terms_of(one: Instruction) -> Iterator[Term]:
+    """The terms that an instruction evaluates, those of global windows left out."""
+    match one:
+        case Branch():
+            yield one.condition
+        case SetFlag() | WaitFlag():
+            yield one.lane
+        case Run():
+            for touch in one.touches:
+                if isinstance(touch.where, Local):
+                    yield touch.where.address
+        case Assign():
+            for _, term in one.pairs:
+                yield term
+        case _:
+            pass
+
+
+# --- residues ----------------------------------------------------------------------------------------------------
+
+
+class Demand:
+    """Which variables are looked at modulo what. `moduli` is filled by the methods."""
+
+    def __init__(self) -> None:
+        self.moduli: dict[int, int] = {}
+
+    def exactly(self, term: Term) -> None:
+        """The value itself is needed: operators in it need residues, bare variables do not."""
+        if isinstance(term, Var):
+            return
+        if isinstance(term, Sum):
+            for atom, _ in term.parts:
+                self.exactly(atom)
+            return
+        modulus = modulus_of(term)
+        if modulus is not None:
+            self.modulo(term.args[0], modulus)
+            return
+        for arg in term.args:
+            self.exactly(arg)
+
+    def modulo(self, term: Term, modulus: int) -> None:
+        if modulus == 1:
+            return
+        if isinstance(term, Var):
+            self.moduli[term.key] = lcm(self.moduli.get(term.key, 1), modulus)
+            return
+        if isinstance(term, Sum):
+            for atom, factor in term.parts:
+                self.modulo(atom, modulus // gcd(factor, modulus))
+            return
+        inner, divisor = modulus_of(term), divisor_of(term)
+        if inner is not None:
+            self.modulo(term.args[0], modulus if inner % modulus == 0 else inner)
+        elif divisor is not None:
+            self.modulo(term.args[0], divisor * modulus)
+        elif term.fn in (Fn.MUL, Fn.MINS, Fn.MAXS, Fn.MINU, Fn.MAXU, Fn.TRUNC, Fn.ZEXT):
+            for arg in term.args:
+                self.modulo(arg, modulus)
+        elif term.fn is Fn.SELECT:
+            self.exactly(term.args[0])
+            self.modulo(term.args[1], modulus)
+            self.modulo(term.args[2], modulus)
+        else:
+            self.exactly(term)
+
+    def close(self, code: Code, bounds: bool) -> None:
+        """Follows the residues through assignments; with `bounds`, from a counter to the end of its loop too."""
+        for _ in range(8):
+            before = dict(self.moduli)
+            for one in code.instructions:
+                if isinstance(one, Assign):
+                    for var, term in one.pairs:
+                        self.modulo(term, self.moduli.get(var.key, 1))
+                elif bounds and isinstance(one, Enter) and one.loop.counter is not None and one.loop.upper is not None:
+                    self.modulo(one.loop.upper, self.moduli.get(one.loop.counter.key, 1))
+            if self.moduli == before:
+                return

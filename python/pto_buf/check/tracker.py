@@ -1,0 +1,83 @@
+"""Keeps one access to global memory in mind and compares later ones with it. Pure."""
+
+from dataclasses import dataclass
+
+from pto_buf.check.facts import Facts, assigned, range_of
+from pto_buf.check.findings import Fault
+from pto_buf.check.knowledge import NUMBER, PIPES, Bits, Goal, Knowledge
+from pto_buf.check.model import Model
+from pto_buf.check.reason import Reason
+from pto_buf.check.windows import Against, Tracking
+
+
+@dataclass(frozen=True)
+class Tracker:
+    """Goal `goal` has one bit for each pipe that the access may run on."""
+
+    tracking: Tracking
+    goal: Goal
+    bits: Bits
+    by_pipe: tuple[tuple[int, int], ...]
+    """Pipe number and bit."""
+    global_raw: bool
+
+    def remember(self, knowledge: Knowledge) -> None:
+        for pipe, bit in self.by_pipe:
+            knowledge.access(self.bits, pipe, bit)
+
+    def settled(self, knowledge: Knowledge) -> bool:
+        """Whether every pipe that could conflict knows the access complete, so that nothing more can go wrong."""
+        if not knowledge.present or self.bits.sticky:
+            return False
+        unsettled = 0
+        for pipe, needed in enumerate(self.bits.needed):
+            unsettled |= knowledge.unknown_to(pipe, needed)
+        return not unsettled
+
+    def keep(self, at: int, reason: Reason) -> Facts | None:
+        """The facts when the access at this instruction is kept in mind; None if it is another instruction."""
+        if at != self.tracking.at[0]:
+            return None
+        values = {var.key: reason.poly(term) for var, term in self.tracking.kept}
+        return assigned(reason.scope, reason.facts, values)
+
+    def conflict(self, at: int, reason: Reason, knowledge: Knowledge) -> Fault | None:
+        """What is wrong with the op at this instruction. Raises Asked."""
+        if not knowledge.present:
+            return None
+        pipes = self._pipes_at(at)
+        for one in self.tracking.against.get(at, ()):
+            unordered = any(knowledge.unknown_to(pipe, knowledge.present) for pipe in pipes)
+            stale = one.reads and self.tracking.writes and not self.global_raw
+            if (unordered or stale) and not self._apart(one, reason):
+                return Fault.RACE if unordered else Fault.GLOBAL_READ
+        return None
+
+    def _apart(self, one: Against, reason: Reason) -> bool:
+        for gap in one.gaps:
+            poly = reason.poly(gap)
+            if poly is not None:
+                low, _ = range_of(reason.scope, reason.facts, poly)
+                if low is not None and low >= 0:
+                    return True
+        return any(reason.is_at_least_zero(gap) for gap in one.gaps)
+
+    def _pipes_at(self, at: int) -> tuple[int, ...]:
+        return tuple(NUMBER[pipe] for pipe in self.tracking.pipes_at.get(at, ()))
+
+
+def make_tracker(tracking: Tracking, model: Model) -> Tracker:
+    """The tracker and the layout of its bits."""
+    by_pipe = tuple((NUMBER[pipe], 1 << number) for number, pipe in enumerate(tracking.pipes))
+    mask = (1 << len(by_pipe)) - 1
+    own = [0] * len(PIPES)
+    for pipe, bit in by_pipe:
+        own[pipe] |= bit
+    conflicting = {NUMBER[pipe] for pipe in tracking.conflicting}
+    needed = tuple(mask if pipe in conflicting else 0 for pipe in range(len(PIPES)))
+    ordered = tuple(pipe in model.ordered for pipe in PIPES)
+    goal = Goal(window=tracking.at)
+    read_later = any(one.reads for found in tracking.against.values() for one in found)
+    sticky = mask if tracking.writes and read_later and not model.global_raw else 0
+    bits = Bits((goal,), {}, {}, {}, tuple(own), needed, {}, {}, ordered, sticky)
+    return Tracker(tracking, goal, bits, by_pipe, model.global_raw)

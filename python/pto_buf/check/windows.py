@@ -1,0 +1,149 @@
+"""Conflicts in global memory: one access is kept in mind, whichever it is, and later ones are compared with it. Pure.
+
+Where all windows of an array lie at constant places they are atoms like on-chip bytes; this is for the others.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pto_buf.check.poly import Poly, plus, replaced
+from pto_buf.check.program import Code, Run, Touch, Window
+from pto_buf.check.survey import Forms, alternatives
+from pto_buf.check.terms import Fn, Term, Var, add, apply, const, constant_of, scale, sub
+from pto_buf.hw import Pipe
+
+At = tuple[int, int]
+"""An instruction and the number of its operand."""
+
+
+Operand = tuple[At, Run, Touch]
+
+
+@dataclass(frozen=True)
+class Against:
+    """A later access: apart from the one kept in mind if one of `gaps` is at least 0."""
+
+    operand: int
+    reads: bool
+    writes: bool
+    gaps: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Tracking:
+    """The access at `at` is kept in mind: `kept` says where it lies, in variables of their own."""
+
+    at: At
+    pipes: tuple[Pipe, ...]
+    writes: bool
+    argument: str
+    kept: tuple[tuple[Var, Term], ...]
+    against: Mapping[int, tuple[Against, ...]]
+    conflicting: frozenset[Pipe]
+    pipes_at: Mapping[int, tuple[Pipe, ...]]
+
+
+def constant_window(where: Window) -> bool:
+    terms = (where.base, *where.shape, *where.strides, *where.offsets, *where.extents)
+    return all(constant_of(term) is not None for term in terms)
+
+
+def windows_by_argument(code: Code) -> dict[int, list[Operand]]:
+    """Every operand in global memory of arrays that are written."""
+    found: dict[int, list[Operand]] = {}
+    written: set[int] = set()
+    for at, one in enumerate(code.instructions):
+        if isinstance(one, Run):
+            for number, touch in enumerate(one.touches):
+                if isinstance(touch.where, Window):
+                    found.setdefault(touch.where.argument, []).append(((at, number), one, touch))
+                    if touch.writes:
+                        written.add(touch.where.argument)
+    return {argument: touches for argument, touches in found.items() if argument in written}
+
+
+def trackings(code: Code, first_key: int) -> Iterator[Tracking]:
+    """One for each access that a later one may conflict with. Variables are numbered from `first_key`."""
+    for touches in windows_by_argument(code).values():
+        wheres = [touch.where for _, _, touch in touches if isinstance(touch.where, Window)]
+        if all(constant_window(where) for where in wheres):
+            continue
+        views = len({(where.base, where.shape, where.strides, where.size) for where in wheres})
+        grid = views == 1 and _nested(wheres[0])
+        for at, run, touch in touches:
+            yield _tracking(at, run, touch, touches, grid, first_key)
+
+
+def _tracking(at: At, run: Run, touch: Touch, touches: list[Operand], grid: bool, first_key: int) -> Tracking:
+    assert isinstance(touch.where, Window)
+    sides = _sides(touch.where, grid)
+    kept: list[tuple[Var, Term]] = []
+    for start, end in sides:
+        for what in (start, end):
+            kept.append((Var(first_key + len(kept), "kept"), what))
+    against: dict[int, list[Against]] = {}
+    conflicting: dict[Pipe, None] = {}
+    for (where_at, number), other, later in touches:
+        if not (later.writes or touch.writes):
+            continue
+        assert isinstance(later.where, Window)
+        gaps: list[Term] = []
+        for dim, (start, end) in enumerate(_sides(later.where, grid)):
+            gaps.append(sub(start, kept[2 * dim + 1][0]))
+            gaps.append(sub(kept[2 * dim][0], end))
+        against.setdefault(where_at, []).append(Against(number, later.reads, later.writes, tuple(gaps)))
+        conflicting.update(dict.fromkeys(other.pipes))
+    return Tracking(
+        at,
+        run.pipes,
+        touch.writes,
+        touch.where.name,
+        tuple(kept),
+        {where_at: tuple(found) for where_at, found in against.items()},
+        frozenset(conflicting),
+        {where_at: other.pipes for (where_at, _), other, _ in touches},
+    )
+
+
+def _sides(where: Window, grid: bool) -> list[tuple[Term, Term]]:
+    """Where the window starts and ends: in each dimension of one common view, or else in bytes from end to end."""
+    if grid:
+        return [(offset, add(offset, extent)) for offset, extent in zip(where.offsets, where.extents, strict=True)]
+    start, reach = where.base, const(1)
+    for offset, extent, stride in zip(where.offsets, where.extents, where.strides, strict=True):
+        start = add(start, apply(Fn.MUL, offset, stride))
+        reach = add(reach, apply(Fn.MUL, sub(extent, const(1)), stride))
+    first = scale(start, where.size)
+    return [(first, add(first, scale(reach, where.size)))]
+
+
+def _nested(where: Window) -> bool:
+    """Whether windows that are apart in one dimension are apart in memory: each stride spans the dimension inside."""
+    for dim in range(len(where.shape) - 1):
+        inner = apply(Fn.MUL, where.shape[dim + 1], where.strides[dim + 1])
+        gap = constant_of(sub(where.strides[dim], inner))
+        if gap is None or gap < 0:
+            return False
+    return True
+
+
+def tracking_forms(forms: Forms, tracking: Tracking) -> None:
+    """Follows the gaps exactly enough to see whether windows are apart."""
+    starts = {var.key: term for var, term in tracking.kept}
+    for found in tracking.against.values():
+        for one in found:
+            for gap in one.gaps:
+                for poly in alternatives(gap):
+                    _need_gap(forms, poly, starts)
+
+
+def _need_gap(forms: Forms, poly: Poly, starts: Mapping[int, Term]) -> None:
+    """From the gap to the access itself, when it is made, to just apart."""
+    low = 0
+    for key, term in starts.items():
+        for value in alternatives(term):
+            first = replaced(poly, key, value).exact if key in poly.variables() else None
+            if first is not None:
+                low = min(low, first)
+    forms.need(poly, low, 0)
+    forms.need(plus(poly, Poly((), 1)), 0, 0)

@@ -1,0 +1,198 @@
+"""From the abstract run behind an alarm to arguments and data-dependent values that make a real run of it. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pto_buf.check.alarms import Entry, Kept, Took, Trail, Went
+from pto_buf.check.concrete import Choice
+from pto_buf.check.prepare import Prepared, undefined
+from pto_buf.check.program import Assign, Branch, Code, Fresh, Jump, Kind
+from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
+
+_MOST_TRIED = 20_000
+_WIDEST = 48
+"""How far above its lowest possible value an argument is tried."""
+
+
+@dataclass(frozen=True)
+class _Path:
+    """What has to hold, over arguments and over the values that were made on the way."""
+
+    conditions: tuple[Term, ...]
+    made: Mapping[int, tuple[int, int]]
+    """For each new symbol, the variable that was made, and how often it had been before."""
+
+
+def witness(prepared: Prepared, code: Code, trail: Trail) -> Choice | None:
+    """A run that goes the way of the trail, if one is found."""
+    path = _replay(prepared, code, trail)
+    symbols = _symbols(prepared, path)
+    values = _solve(path.conditions, symbols)
+    if values is None:
+        return None
+    infos = prepared.program.variables
+    arguments = {key: values[key] for key, _, _ in symbols if key not in path.made}
+    outcomes = {path.made[key]: value for key, value in values.items() if key in path.made}
+    named = tuple(
+        (f"{infos[key].var.name} (time {number})", value) for (key, number), value in sorted(outcomes.items())
+    )
+
+    def outcome(var: Var, occurrence: int) -> int:
+        return outcomes.get((var.key, occurrence), 0)
+
+    return Choice(arguments, outcome, named)
+
+
+def _replay(prepared: Prepared, code: Code, trail: Trail) -> _Path:
+    entries: list[Entry] = []
+    while trail is not None:
+        trail, entry = trail
+        entries.append(entry)
+    entries.reverse()
+    env: dict[int, Term] = {}
+    conditions: list[Term] = []
+    made: dict[int, tuple[int, int]] = {}
+    times: dict[int, int] = {}
+    next_symbol = len(prepared.program.variables)
+
+    def now(term: Term) -> Term:
+        return undefined(prepared, substitute(term, env))
+
+    at, position = 0, 0
+    while position < len(entries):
+        entry = entries[position]
+        if isinstance(entry, Took) and entry.at == at:
+            conditions.append(now(entry.condition))
+            position += 1
+            continue
+        if isinstance(entry, Kept) and entry.at == at:
+            env.update({var.key: substitute(term, env) for var, term in entry.pairs})
+            position += 1
+        one = code.instructions[at]
+        at += 1
+        match one:
+            case Branch():
+                assert isinstance(entry, Went)
+                position += 1
+                condition = now(one.condition)
+                conditions.append(condition if entry.way else negate(condition))
+                if not entry.way:
+                    at = one.otherwise
+            case Jump():
+                at = one.target
+            case Assign():
+                env.update({var.key: substitute(term, env) for var, term in one.pairs})
+            case Fresh():
+                key = one.var.key
+                made[next_symbol] = (key, times.get(key, 0))
+                times[key] = times.get(key, 0) + 1
+                env[key] = Var(next_symbol, one.var.name)
+                next_symbol += 1
+            case _:
+                pass
+    return _Path(tuple(conditions), made)
+
+
+_Symbol = tuple[int, int, int]
+"""Key, lowest and highest value to try."""
+
+
+def _symbols(prepared: Prepared, path: _Path) -> list[_Symbol]:
+    infos = prepared.program.variables
+    found: list[_Symbol] = []
+    for info in infos:
+        key = info.var.key
+        if info.kind in (Kind.ARGUMENT, Kind.FIXED) and key not in prepared.known and key not in prepared.defined:
+            low = 0 if info.kind is Kind.ARGUMENT or info.boolean else -_WIDEST // 2
+            found.append(_bounded(key, low, 1 if info.boolean else None, path.conditions))
+    for key, (variable, _) in path.made.items():
+        boolean = infos[variable].boolean
+        found.append(_bounded(key, 0 if boolean else -_WIDEST // 2, 1 if boolean else None, path.conditions))
+    return found
+
+
+def _bounded(key: int, low: int, high: int | None, conditions: Sequence[Term]) -> _Symbol:
+    """What the conditions on this symbol alone leave of its range."""
+    top = high
+    for least, most in _limits(key, conditions):
+        low = low if least is None else max(low, least)
+        top = most if top is None or (most is not None and most < top) else top
+    return key, low, low + _WIDEST if top is None else min(top, low + _WIDEST)
+
+
+def _limits(key: int, conditions: Sequence[Term]) -> Iterator[tuple[int | None, int | None]]:
+    for condition in conditions:
+        inverted = isinstance(condition, Node) and condition.fn is Fn.NOT
+        inner = condition.args[0] if isinstance(condition, Node) and inverted else condition
+        if not isinstance(inner, Node) or inner.fn not in (Fn.LE0, Fn.EQ0) or (inverted and inner.fn is Fn.EQ0):
+            continue
+        linear = _linear(inner.args[0])
+        if linear is None or linear[0] != key:
+            continue
+        _, factor, constant = linear
+        # factor * x + constant <= 0, or >= 1
+        if factor < 0:
+            least, most = -(constant // factor), None
+            least = -((-constant) // -factor) if constant >= 0 else constant // -factor
+        else:
+            least, most = None, -constant // factor
+        if inner.fn is Fn.EQ0:
+            if constant % factor == 0:
+                yield -constant // factor, -constant // factor
+        elif not inverted:
+            yield least, most
+        elif factor > 0:
+            yield -((constant - 1) // factor), None
+        else:
+            yield None, (constant - 1) // -factor
+
+
+def _linear(term: Term) -> tuple[int, int, int] | None:
+    if isinstance(term, Var):
+        return term.key, 1, 0
+    if isinstance(term, Sum) and len(term.parts) == 1 and isinstance(term.parts[0][0], Var):
+        return term.parts[0][0].key, term.parts[0][1], term.const
+    return None
+
+
+def _solve(conditions: Sequence[Term], symbols: Sequence[_Symbol]) -> dict[int, int] | None:
+    """The first values, in order of the symbols, under which every condition holds."""
+    position = {key: number for number, (key, _, _) in enumerate(symbols)}
+    due: list[list[Term]] = [[] for _ in symbols]
+    for condition in dict.fromkeys(conditions):
+        keys = [position[var.key] for var in variables(condition) if var.key in position]
+        if keys:
+            due[max(keys)].append(condition)
+        elif not _holds(condition, {}):
+            return None
+    values: dict[int, int] = {}
+    tried = 0
+    choices: list[Iterator[int]] = []
+    while True:
+        if len(choices) == len(symbols):
+            return values
+        key, low, high = symbols[len(choices)]
+        choices.append(iter(range(low, high + 1)))
+        while choices:
+            depth = len(choices) - 1
+            key = symbols[depth][0]
+            value = next(choices[depth], None)
+            if value is None:
+                choices.pop()
+                values.pop(key, None)
+                continue
+            tried += 1
+            if tried > _MOST_TRIED:
+                return None
+            values[key] = value
+            if all(_holds(condition, values) for condition in due[depth]):
+                break
+        else:
+            return None
+
+
+def _holds(condition: Term, values: Mapping[int, int]) -> bool:
+    try:
+        return evaluate(condition, values) != 0
+    except DivisionError:
+        return False
