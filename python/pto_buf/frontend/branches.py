@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Region
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import evaluate
 from pto_buf.frontend.flow import Flow, assigned
-from pto_buf.frontend.joins import Phi, joined_number, joined_tile, phi, same
+from pto_buf.frontend.joins import Arm, Phi, TileJoin, joined_number, phi, same
 from pto_buf.frontend.scalars import ssa, truth
 from pto_buf.frontend.values import Scope, Static, Unbound, Value
 
@@ -33,7 +33,9 @@ def branch(ctx: Context, node: ast.If, flow: Flow, run: Run) -> None:
         blocks.append(block)
         scopes.append(ctx.scope)
     ctx.scope = before
-    phis = _join(ctx, node, flow, before, scopes)
+    join = _Join(ctx, node, flow, scopes, blocks)
+    phis = join.numbers()
+    tiles = join.tiles(phis)
     types: list[Attribute] = []
     for number, block in enumerate(blocks):
         with ctx.at(node), ctx.builder.inside(block):
@@ -48,34 +50,49 @@ def branch(ctx: Context, node: ast.If, flow: Flow, run: Run) -> None:
     for found, result in zip(phis, op.results, strict=True):
         result.name_hint = found.name
         before.bindings[found.name] = joined_number(ctx, node, found, result)
-    for name, then_value, other_value in _tiles(flow.live_after(node), node, scopes, {p.name for p in phis}):
-        before.bindings[name] = joined_tile(ctx, node, name, then_value, other_value)
+    before.bindings.update(tiles)
 
 
-def _join(ctx: Context, node: ast.If, flow: Flow, before: Scope, scopes: Sequence[Scope]) -> list[Phi]:
-    """The numbers that leave the branch."""
-    live = flow.live_after(node)
-    phis: list[Phi] = []
-    for name in assigned([node]):
-        then, other = (scope.bindings.get(name) for scope in scopes)
-        if name not in live:
-            before.bindings[name] = Unbound(ctx.place(node), "is bound in a branch and not read behind it")
-        elif then is None or other is None:
-            before.bindings[name] = Unbound(ctx.place(node), "is bound in only one arm of this branch")
-        elif same(then, other):
-            before.bindings[name] = then
-        elif (found := phi(ctx, node, name, then, other)) is not None:
-            phis.append(found)
-    return phis
+class _Join:
+    """Finds what each name that a branch binds stands for behind it."""
 
+    def __init__(self, ctx: Context, node: ast.If, flow: Flow, scopes: Sequence[Scope], blocks: Sequence[Block]):
+        self._ctx = ctx
+        self._node = node
+        self._scopes = scopes
+        self._blocks = blocks
+        self._live = flow.live_after(node)
+        self._names = assigned([node])
 
-def _tiles(
-    live: frozenset[str], node: ast.If, scopes: Sequence[Scope], done: set[str]
-) -> list[tuple[str, Value, Value]]:
-    """Names that both arms bind to different things other than numbers."""
-    found: list[tuple[str, Value, Value]] = []
-    for name in assigned([node]):
-        then, other = (scope.bindings.get(name) for scope in scopes)
-        if name in live and name not in done and then is not None and other is not None and not same(then, other):
-            found.append((name, then, other))
-    return found
+    def numbers(self) -> list[Phi]:
+        """The numbers that leave the branch. Binds the names that need nothing to leave it."""
+        ctx, place = self._ctx, self._ctx.place(self._node)
+        phis: list[Phi] = []
+        for name in self._names:
+            then, other = (scope.bindings.get(name) for scope in self._scopes)
+            if name not in self._live:
+                ctx.scope.bindings[name] = Unbound(place, "is bound in a branch and not read behind it")
+            elif then is None or other is None:
+                ctx.scope.bindings[name] = Unbound(place, "is bound in only one arm of this branch")
+            elif same(then, other):
+                ctx.scope.bindings[name] = then
+            elif (found := phi(ctx, self._node, name, then, other)) is not None:
+                phis.append(found)
+        return phis
+
+    def tiles(self, phis: Sequence[Phi]) -> dict[str, Value]:
+        """What the names stand for that are no numbers and differ between the arms."""
+        done = {found.name for found in phis}
+        differ: dict[str, tuple[Value, Value]] = {}
+        for name in self._names:
+            then, other = (scope.bindings.get(name) for scope in self._scopes)
+            if name in self._live and name not in done and then is not None and other is not None:
+                differ[name] = (then, other)
+        around = [(name, value) for name, value in self._ctx.scope.bindings.items() if name in self._live]
+        inside = [(name, value) for name, values in differ.items() for value in values]
+        join = TileJoin(self._ctx, self._node, [*(one for one in around if one[0] not in differ), *inside])
+        found: dict[str, Value] = {}
+        for name, (then, other) in differ.items():
+            if not same(then, other):
+                found[name] = join.join(name, Arm(self._blocks[0], then), Arm(self._blocks[1], other))
+        return found

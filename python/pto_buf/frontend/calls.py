@@ -17,12 +17,20 @@ Handler = Callable[[Arguments], Value]
 
 _TILES: Mapping[str, tuple[str, Handler]] = {
     "load": ("tensor, offsets, shapes, valid_shape|valid_shapes=, target_memory=", memory.load),
-    "extract": ("src, index_row, index_col, shape=, target_memory=", memory.extract),
-    "move": ("tile, target_memory=, blayout=, slayout=", memory.move),
+    "extract": ("src, row|index_row, col|index_col, shape=, target_memory=", memory.extract),
+    "move": ("src|tile, target_memory=, blayout=, slayout=", memory.move),
     "create": ("shape, dtype, target_memory=", memory.create),
-    "matmul": (OPERANDS["matmul"], compute.matmul),
-    "matmul_bias": (OPERANDS["matmul_bias"], compute.matmul),
-    "matmul_acc": (OPERANDS["matmul_acc"], compute.matmul_acc),
+    "matmul": ("lhs, rhs, *, out_dtype=, a_trans=, b_trans=, c_matrix_nz=", compute.matmul),
+    "matmul_bias": ("lhs, rhs, bias", compute.matmul),
+    "matmul_acc": ("acc, lhs, rhs, *, a_trans=, b_trans=", compute.matmul_acc),
+    "cast": ("src|tile|input, target_type, mode=", compute.cast),
+    "full": ("shape, dtype, value", compute.full),
+    "expands": ("target, scalar", compute.expands),
+    "row_expand": ("target|lhs, src|row_vec|rhs", compute.spread),
+    "col_expand": ("target|lhs, src|col_vec|rhs", compute.spread),
+    "gemv": ("lhs, rhs, acc_phase=", compute.matmul),
+    "gemv_bias": ("lhs, rhs, bias, acc_phase=", compute.matmul),
+    "gemv_acc": ("acc, lhs, rhs, acc_phase=", compute.matmul_acc),
 }
 """Ops that yield a tile, each with an `_into` form and `out=`."""
 
@@ -55,15 +63,12 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
         if op in _TILES:
             signature, handler = _TILES[op]
         elif op in OPERANDS and op in rows_by_dsl():
-            signature, handler = OPERANDS[op], compute.elementwise
+            signature, handler = OPERANDS[op], compute.compute
         else:
             raise ctx.error(node, f"there is no op 'pl.{path}' for tiles", kind=UNKNOWN_OP)
-        if op in COMMUTATIVE_SCALARS and not into:
+        if op in COMMUTATIVE and not into:
             node = _number_last(node, once)
         return handler(_bind_tile_op(ctx, node, op, signature, into, once))
-
-
-COMMUTATIVE_SCALARS = frozenset(UNIFIED_SCALAR[op] for op in COMMUTATIVE)
 
 
 class _Once:

@@ -10,9 +10,10 @@ from xdsl.ir import Block, SSAValue
 
 from pto_buf.errors import Collector, DiagnosticError, Note, Place
 from pto_buf.frontend.builder import Builder
+from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.held import Held
 from pto_buf.frontend.kinds import UNSUPPORTED
-from pto_buf.frontend.placement import OwnedSet, Pipeline
+from pto_buf.frontend.placement import OwnedSet
 from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet
 from pto_buf.hw import Target
 from pto_buf.locations import location
@@ -54,12 +55,18 @@ class Context:
     """What module constants and imported names stand for."""
     scope: Scope = field(default_factory=Scope)
     held: Held = field(default_factory=Held)
-    pipelines: list[Pipeline] = field(default_factory=list[Pipeline])
-    """The `pl.pipeline` loops around the current statement, outermost first."""
-    owned: list[OwnedSet] = field(default_factory=list[OwnedSet])
+    frames: list[Frame] = field(default_factory=list[Frame])
+    """The counted loops around the current statement, outermost first."""
+    owned: dict[OwnedSet, None] = field(default_factory=dict[OwnedSet, None])
+    """Our own sets, in the order of the text."""
     declared: list[SlotSet] = field(default_factory=list[SlotSet])
     depth: int = 0
     """Loops and branches around the current statement."""
+
+    @property
+    def pipeline(self) -> Frame | None:
+        """The innermost `pl.pipeline` around the current statement."""
+        return next((frame for frame in reversed(self.frames) if frame.stage is not None), None)
 
     def scalar(self, value: SSAValue) -> Scalar:
         """An index value that is known not to be negative."""

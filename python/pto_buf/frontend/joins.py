@@ -1,15 +1,17 @@
-"""What a name stands for behind a branch or loop that may have bound it."""
+"""What a name stands for behind a branch that may have bound it."""
 
 import ast
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.frontend.context import Context
-from pto_buf.frontend.placement import OwnedSet
+from pto_buf.frontend.interference import clobbers
+from pto_buf.frontend.placement import OwnedSet, is_inside
 from pto_buf.frontend.scalars import bounds, common_type, ssa
-from pto_buf.frontend.tiles import select_owned
+from pto_buf.frontend.tiles import copied, merge, owned_tile, whatever
 from pto_buf.frontend.values import (
     Number,
     Poison,
@@ -19,6 +21,7 @@ from pto_buf.frontend.values import (
     Static,
     Tensor,
     Tile,
+    Tuple,
     Unbound,
     Value,
     describe,
@@ -45,16 +48,29 @@ def same(left: Value, right: Value) -> bool:
         return type(left.value) is type(right.value) and left.value == right.value
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         return left.view is right.view
-    if isinstance(left, Scalar) and isinstance(right, Scalar):
+    if isinstance(left, Tile) and isinstance(right, Tile):
         return left.ssa is right.ssa
-    return isinstance(left, Slot) and isinstance(right, Slot) and left.ssa is right.ssa
+    return isinstance(left, (Scalar, Slot)) and isinstance(right, (Scalar, Slot)) and left.ssa is right.ssa
+
+
+def is_number(value: Value) -> bool:
+    """Whether a value is a number, known or not."""
+    return isinstance(value, Scalar) or (isinstance(value, Static) and isinstance(value.value, (int, float)))
+
+
+def slot_of(value: Value) -> Slot | None:
+    """The user's slot that a value is, or that the tile it is lies in."""
+    if isinstance(value, Slot):
+        return value
+    return value.home if isinstance(value, Tile) else None
 
 
 def phi(ctx: Context, node: ast.AST, name: str, then: Value, other: Value) -> Phi | None:
     """The number that has to leave the branch for `name`; None where none can or need."""
-    if isinstance(then, Slot) and isinstance(other, Slot) and then.slots is other.slots:
-        return Phi(name, then.index, other.index, "index", then.slots)
-    if not _is_number(then) or not _is_number(other):
+    one, two = slot_of(then), slot_of(other)
+    if one is not None and two is not None and one.slots is two.slots and one.ssa is not two.ssa:
+        return Phi(name, one.index, two.index, "index", one.slots)
+    if not is_number(then) or not is_number(other):
         return None
     assert isinstance(then, (Static, Scalar)) and isinstance(other, (Static, Scalar))
     if isinstance(then, Static) and isinstance(other, Static):
@@ -65,16 +81,14 @@ def phi(ctx: Context, node: ast.AST, name: str, then: Value, other: Value) -> Ph
     return Phi(name, then, other, common_type(ctx, node, then, other))
 
 
-def _is_number(value: Value) -> bool:
-    return isinstance(value, Scalar) or (isinstance(value, Static) and isinstance(value.value, (int, float)))
-
-
 def joined_number(ctx: Context, node: ast.AST, found: Phi, result: SSAValue) -> Value:
     """What `found` stands for behind the branch."""
+    if found.dtype == "f32":
+        return Scalar(result, "f32")
     (a, b), (c, d) = bounds(found.then), bounds(found.other)
     lo = None if a is None or c is None else min(a, c)
     hi = None if b is None or d is None else max(b, d)
-    number = Scalar(result, found.dtype, lo, hi) if found.dtype != "f32" else Scalar(result, "f32")
+    number = Scalar(result, found.dtype, lo, hi)
     return number if found.slots is None else reselected(ctx, node, found.slots, number)
 
 
@@ -84,40 +98,90 @@ def reselected(ctx: Context, node: ast.AST, slots: SlotSet, index: Number) -> Sl
         return Slot(slots, index, ctx.builder.add(SlotSelectOp(slots.ssa, ssa(ctx, index))).slot)
 
 
-def joined_tile(ctx: Context, node: ast.AST, name: str, then: Value, other: Value) -> Value:
-    """What a name stands for behind a branch that left `then` or `other`; anything but a number."""
-    if same(then, other):
-        return then
-    if isinstance(then, Poison) or isinstance(other, Poison):
-        return Poison()
-    place = ctx.place(node)
-    if isinstance(then, Tile) and isinstance(other, Tile):
-        if then.slot is other.slot and then.spec.valid == other.spec.valid == then.spec.shape:
-            return Tile(then.slot, then.slot, then.home, then.owned, place=place)
-        if then.owned is not None and other.owned is not None and then.owned.tile == other.owned.tile:
-            if then.spec != then.owned.tile or other.spec != then.owned.tile:
-                return Unbound(place, "has a valid extent that depends on the branch taken; give both arms one extent")
-            return owned_tile(ctx, merge(ctx, then.owned, other.owned))
-    return Unbound(place, f"is {describe(then)} after one arm of this branch and {describe(other)} after the other")
+@dataclass
+class Arm:
+    """One arm of a branch: where its ops stand and what it made of a name."""
+
+    block: Block
+    value: Value
 
 
-def merge(ctx: Context, one: OwnedSet, other: OwnedSet) -> OwnedSet:
-    """Make two sets of ours one: tiles that take turns under one name."""
-    one, other = one.root, other.root
-    if one is other:
-        return one
-    if one.pipeline is not other.pipeline:
-        one.pipeline = None
-    for select in other.selects:
-        select.operands = (one.alloc.slots, select.index)
-    one.selects += other.selects
-    other.merged = one
-    ctx.owned.remove(other)
-    ctx.builder.drop(other.alloc)
-    return one
+class TileJoin:
+    """Joins the tiles that the arms of one branch leave under a name."""
+
+    def __init__(self, ctx: Context, node: ast.If, live: Sequence[tuple[str, Value]]):
+        self._ctx = ctx
+        self._node = node
+        self._live = live
+        """Names read behind the branch, each with what it is after an arm or without one."""
+        self._taken: dict[OwnedSet, None] = {}
+
+    def join(self, name: str, then: Arm, other: Arm) -> Value:
+        """What `name` stands for behind the branch. Raises DiagnosticError where two values would need one buffer."""
+        place = self._ctx.place(self._node)
+        if isinstance(then.value, Poison) or isinstance(other.value, Poison):
+            return Poison()
+        if not isinstance(then.value, Tile) or not isinstance(other.value, Tile):
+            return Unbound(
+                place,
+                f"is {describe(then.value)} after one arm of this branch and {describe(other.value)} after the other",
+            )
+        if then.value.spec != other.value.spec or then.value.valid != other.value.valid:
+            return Unbound(place, "has another shape, type or valid extent in each arm of this branch")
+        if then.value.slot is other.value.slot:
+            return whatever(then.value)
+        self._own(name, then)
+        self._own(name, other)
+        if not self._is_fresh(then) and not self._is_fresh(other):
+            self._copy(name, other)
+        kept, fresh = (then, other) if self._is_fresh(other) else (other, then)
+        if not self._is_fresh(kept) and not self._updates(name, kept, fresh):
+            self._copy(name, kept)
+        old, new = self._owned(kept), self._owned(fresh)
+        if self._is_fresh(kept):
+            root = merge(self._ctx, old, new)
+            self._taken[root] = None
+            return owned_tile(self._ctx, root)
+        assert isinstance(kept.value, Tile)
+        self._taken[merge(self._ctx, old, new, kept.value)] = None
+        return whatever(kept.value)
+
+    @staticmethod
+    def _owned(arm: Arm) -> OwnedSet:
+        assert isinstance(arm.value, Tile) and arm.value.owned is not None
+        return arm.value.owned.root
+
+    def _is_fresh(self, arm: Arm) -> bool:
+        """Whether the arm itself made the tile it leaves."""
+        value = arm.value
+        assert isinstance(value, Tile)
+        owned = value.owned
+        return owned is not None and all(is_inside(select, arm.block) for select in owned.root.selects)
+
+    def _own(self, name: str, arm: Arm) -> None:
+        """Copy what the arm leaves where it lies in a slot of the user's or is another name's already."""
+        value = arm.value
+        assert isinstance(value, Tile)
+        if value.owned is None or value.owned.root in self._taken:
+            self._copy(name, arm)
+
+    def _copy(self, name: str, arm: Arm) -> None:
+        assert isinstance(arm.value, Tile)
+        with self._ctx.builder.inside(arm.block):
+            arm.value = copied(self._ctx, self._node, arm.value, name)
+
+    def _updates(self, name: str, kept: Arm, fresh: Arm) -> bool:
+        """Whether the tile that one arm makes may take the place of the one that the other arm keeps."""
+        old, root = kept.value, self._owned(kept)
+        assert isinstance(old, Tile)
+        if any(other != name and holds(value, root) for other, value in self._live):
+            return False
+        slots = self._owned(fresh).slots
+        return not any(clobbers(fresh.block, value, slots) for value in (*root.slots, old.ssa))
 
 
-def owned_tile(ctx: Context, owned: OwnedSet) -> Tile:
-    """A tile of ours, selected here, standing for whatever it holds."""
-    slot = select_owned(ctx, owned.root)
-    return Tile(slot, slot, None, owned.root, place=owned.place)
+def holds(value: Value, root: OwnedSet) -> bool:
+    """Whether a value is, or contains, a tile of the set."""
+    if isinstance(value, Tuple):
+        return any(holds(item, root) for item in value.items)
+    return isinstance(value, Tile) and value.owned is not None and value.owned.root is root

@@ -47,7 +47,7 @@ def read_kernel(
         return None
     declared = [(slots.tile, slots.count) for slots in ctx.declared]
     _unique_names(ctx)
-    for warning in place_sets(ctx.owned, declared, target, builder):
+    for warning in place_sets(tuple(ctx.owned), declared, target, builder):
         collector.diagnostics.append(warning)
     with ctx.at(function.node):
         builder.add(func.ReturnOp())

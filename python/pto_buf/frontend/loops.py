@@ -1,45 +1,24 @@
 """`for` loops over `pl.range` and its kin, and what the names they rebind stand for inside and behind them."""
 
 import ast
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.ir import Block, Region
 
-from pto_buf.frontend.builder import INDEX, scalar_type
+from pto_buf.frontend.builder import INDEX
+from pto_buf.frontend.carries import Carry, Numbers, Tiles, same_tensor
 from pto_buf.frontend.context import Context
-from pto_buf.frontend.flow import Flow, assigned, never_negative
+from pto_buf.frontend.flow import Flow, assigned
+from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.headers import Header, read_header
-from pto_buf.frontend.joins import owned_tile, reselected, same
-from pto_buf.frontend.kinds import SHAPE, UNDEFINED
-from pto_buf.frontend.placement import Pipeline
-from pto_buf.frontend.scalars import bounds, convert, known_int, ssa
-from pto_buf.frontend.values import (
-    Poison,
-    PoisonedError,
-    Scalar,
-    Slot,
-    SlotSet,
-    Static,
-    Tensor,
-    Tile,
-    Unbound,
-    Value,
-    describe,
-)
+from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.scalars import binary, bounds, extremum, known_int, ssa
+from pto_buf.frontend.tiles import owned_tile
+from pto_buf.frontend.values import Number, Poison, Scalar, Static, Tensor, Tile, Unbound, Value
 
 Run = Callable[[Context, Sequence[ast.stmt]], None]
-
-
-@dataclass
-class Carry:
-    """A name whose value passes from trip to trip: `inner` names it in the body, `outer` what the trip leaves."""
-
-    inner: str
-    outer: str
-    before: Value
 
 
 def loop(ctx: Context, node: ast.For, flow: Flow, run: Run) -> None:
@@ -77,79 +56,91 @@ def _unroll(ctx: Context, node: ast.For, header: Header, run: Run) -> None:
 
 
 def _counted(ctx: Context, node: ast.For, header: Header, flow: Flow, run: Run) -> None:
-    carries = _carries(ctx, node, header, flow)
-    numbers = [carry for carry in carries if isinstance(carry.before, (Static, Scalar)) or _slot_of(carry) is not None]
+    carries = carried_names(ctx, node, flow, header.carried, header.counter)
+    numbers = Numbers(ctx, node, node.body, carries)
+    tiles = Tiles(ctx, node, carries, live_values(ctx, node, flow))
     with ctx.at(node):
         lower, upper, step = (ssa(ctx, value) for value in (header.lower, header.upper, header.step))
-        inits = [_init(ctx, node, carry) for carry in numbers]
+        inits = numbers.inits()
     block = Block(arg_types=[INDEX, *(init.type for init in inits)])
     counter, *arguments = block.args
-    if header.counter is not None:
-        counter.name_hint = header.counter
     low, high = bounds(header.lower)[0], bounds(header.upper)[1]
-    iv = Scalar(counter, "index", low, None if high is None else high - 1)
+    base = known_int(header.lower)
+    frame = Frame(
+        block, counter, lower if base is None else base, header.known_step, ctx.source.location(node), header.stage
+    )
     outer = ctx.scope
     ctx.scope = outer.copy()
-    pipeline: Pipeline | None = None
-    if header.stage is not None:
-        base = known_int(header.lower)
-        first = ssa(ctx, header.lower) if base is None else base
-        pipeline = Pipeline(header.stage, block, counter, first, header.known_step, ctx.source.location(node))
-        ctx.pipelines.append(pipeline)
+    ctx.frames.append(frame)
     try:
         with ctx.region(block, loop=True):
             if header.counter is not None:
-                ctx.scope.bindings[header.counter] = iv
-            for carry, argument in zip(numbers, arguments, strict=True):
-                argument.name_hint = carry.inner
-                ctx.scope.bindings[carry.inner] = _inside(ctx, node, carry, argument)
+                counter.name_hint = header.counter
+                top = None if high is None else high - 1
+                ctx.scope.bindings[header.counter] = Scalar(counter, "index", low, top)
+            numbers.bind(arguments)
+            tiles.bind()
             for carry in carries:
-                if isinstance(carry.before, Tile):
-                    ctx.scope.bindings[carry.inner] = _whatever(carry.before)
-                elif isinstance(carry.before, Tensor):
+                if isinstance(carry.before, Tensor):
                     ctx.scope.bindings[carry.inner] = carry.before
             run(ctx, node.body)
             after = {carry.outer: ctx.scope.bindings.get(carry.outer, Poison()) for carry in carries}
+            tiles.next(after, block, frame)
             with ctx.at(node):
-                pairs = zip(numbers, inits, strict=True)
-                values = [_next(ctx, node, carry, after[carry.outer], init) for carry, init in pairs]
-                ctx.builder.add(scf.YieldOp(*values))
+                ctx.builder.add(scf.YieldOp(*numbers.next(after, inits)))
     finally:
         inner, ctx.scope = ctx.scope, outer
-        if pipeline is not None:
-            ctx.pipelines.pop()
+        ctx.frames.pop()
     with ctx.at(node):
         op = ctx.builder.add(scf.ForOp(lower, upper, step, inits, Region(block)))
     if header.stage is not None:
         op.attributes["ptobuf.stage"] = IntegerAttr(header.stage, 64)
-    _behind(ctx, node, header, flow, carries, inner.bindings, after)
-    for carry, result in zip(numbers, op.results, strict=True):
-        result.name_hint = carry.outer
-        if not isinstance(after[carry.outer], Poison):
-            ctx.scope.bindings[carry.outer] = _outside(ctx, node, carry, result)
+    numbers.bind_after(op.results, after)
+    tiles.bind_after(after, lambda: _trips(ctx, node, header))
+    counters = [header.counter] if header.counter is not None else []
+    bind_behind(ctx, node, flow, carries, inner.bindings, after, [*counters, *assigned(node.body)])
 
 
-def _carries(ctx: Context, node: ast.For, header: Header, flow: Flow) -> list[Carry]:
+def _trips(ctx: Context, node: ast.For, header: Header) -> Number:
+    """How often the loop runs."""
+    span = binary(ctx, node, ast.Sub(), header.upper, header.lower)
+    low = bounds(span)[0]
+    if low is None or low < 0:
+        span = extremum(ctx, node, [span, Static(0)], greatest=True)
+    rounded = binary(ctx, node, ast.Add(), span, Static(header.known_step - 1))
+    return binary(ctx, node, ast.FloorDiv(), rounded, header.step)
+
+
+def live_values(ctx: Context, node: ast.For | ast.While, flow: Flow) -> dict[str, Value]:
+    """The names that are read inside the loop before they are bound there, or behind it, with what they are now."""
+    live = flow.live_after(node) | flow.reads_first(node.body)
+    return {name: value for name, value in ctx.scope.bindings.items() if name in live}
+
+
+def carried_names(
+    ctx: Context,
+    node: ast.For | ast.While,
+    flow: Flow,
+    explicit: Sequence[tuple[str, Value]],
+    counter: str | None,
+) -> list[Carry]:
     """The carries written as `init_values`, then the names that the body rebinds and somebody reads later."""
     found: list[Carry] = []
-    if header.carried:
-        targets = _yield_targets(ctx, node, len(header.carried))
-        found += [Carry(name, target, init) for (name, init), target in zip(header.carried, targets, strict=True)]
+    if explicit:
+        targets = _yield_targets(ctx, node, len(explicit))
+        found += [Carry(name, target, init) for (name, init), target in zip(explicit, targets, strict=True)]
     taken = {name for carry in found for name in (carry.inner, carry.outer)}
     live = flow.live_after(node) | flow.reads_first(node.body)
     for name in assigned(node.body):
         before = ctx.scope.bindings.get(name)
-        if name in taken or name == header.counter or name not in live or before is None:
+        if name in taken or name == counter or name not in live:
             continue
-        if isinstance(before, Poison):
-            continue
-        if isinstance(before, Unbound):
-            continue
-        found.append(Carry(name, name, before))
+        if before is not None and not isinstance(before, (Poison, Unbound)):
+            found.append(Carry(name, name, before))
     return found
 
 
-def _yield_targets(ctx: Context, node: ast.For, count: int) -> list[str]:
+def _yield_targets(ctx: Context, node: ast.For | ast.While, count: int) -> list[str]:
     """The names that the body's last statement binds to what it yields. Raises DiagnosticError."""
     last = node.body[-1]
     targets: list[str] = []
@@ -174,150 +165,40 @@ def is_yield(statement: ast.stmt) -> bool:
     return isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "yield_"
 
 
-def _slot_of(carry: Carry) -> SlotSet | None:
-    """The set of a carried slot: its index is what is carried."""
-    return carry.before.slots if isinstance(carry.before, Slot) else None
-
-
-def _init(ctx: Context, node: ast.For, carry: Carry) -> SSAValue:
-    match carry.before:
-        case Slot():
-            return ssa(ctx, carry.before.index)
-        case Scalar():
-            return carry.before.ssa
-        case Static(value=bool()):
-            return ssa(ctx, carry.before, "i1")
-        case Static(value=int()):
-            return ssa(ctx, carry.before)
-        case Static(value=float()):
-            return ssa(ctx, carry.before, "f32")
-        case _:
-            raise ctx.error(node, f"'{carry.inner}' cannot be carried: it is {describe(carry.before)}", kind=SHAPE)
-
-
-def _dtype(carry: Carry) -> str:
-    match carry.before:
-        case Scalar():
-            return carry.before.dtype
-        case Static(value=bool()):
-            return "i1"
-        case Static(value=float()):
-            return "f32"
-        case _:
-            return "index"
-
-
-def _inside(ctx: Context, node: ast.For, carry: Carry, argument: SSAValue) -> Value:
-    """What a carried number or slot stands for at the start of a trip."""
-    number = Scalar(argument, _dtype(carry), *_bounds_inside(ctx, node, carry))
-    slots = _slot_of(carry)
-    return number if slots is None else reselected(ctx, node, slots, number)
-
-
-def _bounds_inside(ctx: Context, node: ast.For, carry: Carry) -> tuple[int | None, int | None]:
-    if not isinstance(carry.before, (Static, Scalar)) or _dtype(carry) == "f32":
-        return None, None
-    low = bounds(carry.before)[0]
-    known = frozenset(
-        name
-        for name, value in {**{k: Static(v) for k, v in ctx.globals.items()}, **ctx.scope.bindings}.items()
-        if _positive(value)
-    )
-    if low is not None and low >= 0 and carry.inner == carry.outer and never_negative(node.body, carry.inner, known):
-        return 0, None
-    return None, None
-
-
-def _positive(value: Value) -> bool:
-    if isinstance(value, Static):
-        return isinstance(value.value, int) and value.value >= 0
-    return isinstance(value, Scalar) and value.lo is not None and value.lo >= 0
-
-
-def _whatever(tile: Tile) -> Tile:
-    """A tile as a later trip sees it: no longer one op's value but what its slot holds."""
-    return Tile(tile.slot, tile.slot, tile.home, tile.owned, place=tile.place)
-
-
-def _next(ctx: Context, node: ast.For, carry: Carry, value: Value, init: SSAValue) -> SSAValue:
-    """What a trip hands to the next. Raises DiagnosticError for something of another kind."""
-    if isinstance(value, Poison):
-        return init
-    dtype = _dtype(carry)
-    if isinstance(carry.before, Slot):
-        if isinstance(value, Slot) and value.slots is carry.before.slots:
-            return ssa(ctx, value.index)
-    elif isinstance(value, Static) and isinstance(value.value, (int, float)):
-        if scalar_type(dtype) is not None and (dtype == "f32" or not isinstance(value.value, float)):
-            return ssa(ctx, value, dtype)
-    elif isinstance(value, Scalar) and (value.dtype == "f32") == (dtype == "f32"):
-        return convert(ctx, value, dtype).ssa
-    raise ctx.error(
-        node,
-        f"'{carry.inner}' is {describe(carry.before)} before this loop and {describe(value)} after a trip",
-        kind=SHAPE,
-    )
-
-
-def _outside(ctx: Context, node: ast.For, carry: Carry, result: SSAValue) -> Value:
-    number = Scalar(result, _dtype(carry), *_bounds_inside(ctx, node, carry))
-    slots = _slot_of(carry)
-    return number if slots is None else reselected(ctx, node, slots, number)
-
-
-def _behind(
+def bind_behind(
     ctx: Context,
-    node: ast.For,
-    header: Header,
+    node: ast.For | ast.While,
     flow: Flow,
     carries: Sequence[Carry],
-    inner: dict[str, Value],
-    after: dict[str, Value],
+    inner: Mapping[str, Value],
+    after: Mapping[str, Value],
+    names: Sequence[str],
 ) -> None:
-    """Bind the names that the loop leaves, but for carried numbers."""
-    live = flow.live_after(node)
+    """Bind the names that the loop leaves, but for carried numbers and tiles."""
+    bindings = ctx.scope.bindings
     for carry in carries:
         value = after[carry.outer]
         if isinstance(carry.before, Tensor):
-            if not same(carry.before, value) and not isinstance(value, Poison):
+            if not same_tensor(value, carry.before) and not isinstance(value, Poison):
                 raise ctx.error(
                     node, f"'{carry.inner}' is one tensor before this loop and another after a trip", kind=SHAPE
                 )
-            ctx.scope.bindings[carry.outer] = carry.before
-        elif isinstance(carry.before, Tile):
-            ctx.scope.bindings[carry.outer] = _carried_tile(ctx, node, carry, value)
-    names = {carry.outer for carry in carries}
-    counters = [header.counter] if header.counter is not None else []
-    for name in [*counters, *assigned(node.body)]:
-        if name in names:
-            continue
-        value = inner.get(name)
-        if isinstance(value, Poison):
-            ctx.scope.bindings[name] = Poison()
-        elif name in live and isinstance(value, Tile) and value.owned is not None and value.spec == value.owned.tile:
-            ctx.scope.bindings[name] = owned_tile(ctx, value.owned)
-        elif name in live and isinstance(value, (Static, Tensor)):
-            ctx.scope.bindings[name] = value
-        else:
-            ctx.scope.bindings[name] = Unbound(ctx.place(node), "is bound in a loop that may not run; bind it before")
+            bindings[carry.outer] = carry.before
+    done = {carry.outer for carry in carries}
+    live = flow.live_after(node)
+    for name in names:
+        if name not in done:
+            bindings[name] = _leaves(ctx, node, inner.get(name), name in live)
 
 
-def _carried_tile(ctx: Context, node: ast.For, carry: Carry, value: Value) -> Value:
-    before = carry.before
-    assert isinstance(before, Tile)
-    if isinstance(value, Poison):
-        raise PoisonedError
-    if isinstance(value, Tile) and value.slot is before.slot:
-        return _whatever(before)
-    if isinstance(value, Tile) and _one_set(value, before):
-        return _whatever(before)
-    raise ctx.error(
-        node,
-        f"'{carry.inner}' is carried to the next trip in another buffer, which is not supported",
-        kind=UNDEFINED,
-    )
-
-
-def _one_set(one: Tile, other: Tile) -> bool:
-    """Whether two tiles lie in one set of ours."""
-    return one.owned is not None and other.owned is not None and one.owned.root is other.owned.root
+def _leaves(ctx: Context, node: ast.stmt, value: Value | None, live: bool) -> Value:
+    """What a name stands for behind the loop that bound it anew in each trip."""
+    match value:
+        case Poison():
+            return value
+        case Static() | Tensor() if live:
+            return value
+        case Tile(owned=owned) if live and owned is not None and value.spec == owned.tile and owned.root.is_plain:
+            return owned_tile(ctx, owned.root)
+        case _:
+            return Unbound(ctx.place(node), "is bound in a loop that may not run; bind it before the loop")

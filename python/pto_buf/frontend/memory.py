@@ -8,15 +8,18 @@ from xdsl.ir import SSAValue
 from pto_buf.dialect.pto import PartitionViewOp
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import ViewSpec
+from pto_buf.dialect.tile_op import spec_of
 from pto_buf.dialect.types import PartitionViewType
 from pto_buf.frontend.arguments import Arguments, require_space
 from pto_buf.frontend.context import Context
+from pto_buf.frontend.emission import emit
+from pto_buf.frontend.geometry import padded_tile
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.scalars import bounds, integer, known_int, ssa
 from pto_buf.frontend.tiles import check, destination, into, new_owned, operand, store
 from pto_buf.frontend.values import Number, Static, Tensor, Tile, Value, describe
 from pto_buf.hw import Space
-from pto_buf.tile import DTYPE_BITS, TileSpec, canonical_tile
+from pto_buf.tile import DTYPE_BITS, TileSpec
 
 
 def tile_spec(ctx: Context, node: ast.AST, space: Space, shape: Sequence[int], dtype: str) -> TileSpec:
@@ -29,7 +32,7 @@ def tile_spec(ctx: Context, node: ast.AST, space: Space, shape: Sequence[int], d
         raise ctx.error(node, f"a tile has two extents, found {len(shape)}", kind=SHAPE)
     if dtype not in DTYPE_BITS:
         raise ctx.error(node, f"no tile holds elements of type {dtype}", kind=SHAPE)
-    return canonical_tile(space, shape[0], shape[1], dtype, ctx.target)
+    return padded_tile(space, shape[0], shape[1], dtype, ctx.target)
 
 
 def dest_or_new(args: Arguments, space: Space, shape: Sequence[int], dtype: str) -> Tile:
@@ -71,18 +74,25 @@ def load(args: Arguments) -> Value:
     space = args.space("target_memory", None)
     dest = dest_or_new(args, space or Space.VEC, _folded(shape), source.dtype)
     require_space(args, space, dest.spec.space, MEMORY_SPACE)
+    require_shape(args, "loads", _folded(shape), dest)
     view = partition(args, source, args.numbers("offsets"), valid)
     narrowed = None
     if any(known_int(extent) != whole for extent, whole in zip(valid, shape, strict=True)):
         narrowed = _valid_extents(args, valid)
-    elif tuple(_folded(shape)) != dest.spec.shape:
-        raise ctx.error(
+    return into(ctx, args.node, rows_by_dsl()["load"], {"src": view}, dest, narrowed)
+
+
+def require_shape(args: Arguments, what: str, shape: Sequence[int], dest: Tile) -> None:
+    """The shape must be that of the destination. Raises DiagnosticError."""
+    held = spec_of(dest.slot.type)
+    assert isinstance(held, TileSpec)
+    if tuple(shape) != held.valid:
+        raise args.ctx.error(
             args.node,
-            f"loads {_fmt(_folded(shape))} into a slot of {_fmt(dest.spec.shape)}; they must be equal",
+            f"{what} {_fmt(shape)} into a slot of {_fmt(held.valid)}; they must be equal",
             kind=SHAPE,
-            help="a smaller part of a slot is given by valid_shape=",
+            help="a smaller part of a slot is given by valid_shape=" if args.op == "load" else None,
         )
-    return into(ctx, args.node, rows_by_dsl()["load"], (view,), dest, narrowed)
 
 
 def _folded(shape: Sequence[int]) -> list[int]:
@@ -142,7 +152,7 @@ def store_tile(args: Arguments) -> Value:
     tile = operand(ctx, args.place("tile"), args.value("tile"), "what is stored")
     target = tensor(args, "output_tensor")
     row = rows_by_dsl()["store"]
-    check(ctx, args.node, row, (tile.ssa,), ViewSpec(tile.spec.valid, target.dtype))
+    check(ctx, args.node, row, {"src": tile.ssa}, ViewSpec(tile.spec.valid, target.dtype), {})
     sizes: list[Number] = [Static(extent) for extent in tile.spec.valid]
     unknown = iter(tile.valid)
     for axis, extent in enumerate(tile.spec.valid):
@@ -158,7 +168,7 @@ def store_tile(args: Arguments) -> Value:
         sizes = sizes[1:]
     with ctx.at(args.node):
         view = partition(args, target, offsets, sizes)
-        store(ctx, args.node, row, (tile.ssa,), view)
+        store(ctx, args.node, row, {"src": tile.ssa}, view)
     return target
 
 
@@ -166,45 +176,35 @@ def extract(args: Arguments) -> Value:
     """`pl.tile.extract(src, index_row, index_col, shape, target_memory=)`: a window of a tile."""
     ctx = args.ctx
     source = operand(ctx, args.place("src"), args.value("src"), "the source")
-    corner = [ssa(ctx, integer(ctx, args.place(name), args.value(name), name)) for name in ("index_row", "index_col")]
+    row, col = (ssa(ctx, integer(ctx, args.place(name), args.value(name), name)) for name in ("row", "col"))
     space = args.space("target_memory", None)
-    if space is None and "out" not in args:
-        raise ctx.error(args.node, "'extract' lacks its argument 'target_memory'", kind=ARGUMENTS)
+    if "out" not in args:
+        for name in ("target_memory", "shape"):
+            if name not in args:
+                raise ctx.error(args.node, f"'extract' lacks its argument '{name}'", kind=ARGUMENTS)
     shape = args.extents("shape") if "shape" in args else None
-    if shape is None and "out" not in args:
-        raise ctx.error(args.node, "'extract' lacks its argument 'shape'", kind=ARGUMENTS)
     dest = dest_or_new(args, space or Space.VEC, shape or (), source.spec.dtype)
     require_space(args, space, dest.spec.space, MEMORY_SPACE)
-    if shape is not None and tuple(shape) != dest.spec.shape:
-        raise ctx.error(
-            args.place("shape"),
-            f"extracts {_fmt(shape)} into a slot of {_fmt(dest.spec.shape)}; they must be equal",
-            kind=SHAPE,
-        )
-    return into(ctx, args.node, rows_by_dsl()["extract"], (source.ssa, *corner), dest)
+    if shape is not None:
+        require_shape(args, "extracts", shape, dest)
+    return into(ctx, args.node, rows_by_dsl()["extract"], {"src": source.ssa, "row": row, "col": col}, dest)
 
 
 def move(args: Arguments) -> Value:
     """`pl.move(tile, target_memory)`: a whole tile into another space."""
     ctx = args.ctx
-    source = operand(ctx, args.place("tile"), args.value("tile"), "the source")
+    source = operand(ctx, args.place("src"), args.value("src"), "the source")
     space = args.space("target_memory", None)
     if space is None and "out" not in args:
         raise ctx.error(args.node, "'move' lacks its argument 'target_memory'", kind=ARGUMENTS)
     for name in ("blayout", "slayout"):
         if name in args:
             raise ctx.error(args.place(name), f"{name} of 'move': every space has one layout here", kind=ARGUMENTS)
-    dest = dest_or_new(args, space or Space.VEC, source.spec.shape, source.spec.dtype)
-    require_space(args, space, dest.spec.space, MEMORY_SPACE)
-    return into(ctx, args.node, rows_by_dsl()["move"], (source.ssa,), dest, valid_of(source))
-
-
-def valid_of(tile: Tile) -> list[SSAValue | int] | None:
-    """The valid extent of a tile where it is not the whole of it."""
-    if tile.spec.valid == tile.spec.shape:
-        return None
-    unknown = iter(tile.valid)
-    return [next(unknown) if extent is None else extent for extent in tile.spec.valid]
+    if "out" in args:
+        require_space(args, space, destination(ctx, args.place("out"), args.value("out")).spec.space, MEMORY_SPACE)
+    spec = tile_spec(ctx, args.node, space or source.spec.space, source.spec.shape, source.spec.dtype)
+    row = rows_by_dsl()["move"]
+    return emit(args, row, {"src": source.ssa}, {"src": source}, spec.with_valid(*source.spec.valid))
 
 
 def create(args: Arguments) -> Value:

@@ -2,83 +2,42 @@
 
 A tile made inside `pl.pipeline(stage=F)` gets F slots of its own, indexed by the trip of the innermost such loop, so
 that F trips can be in flight; every other tile gets one. Where F do not fit, fewer: judged in each space on all sets
-of the kernel. A set that continues another (an accumulate chain, an update in place) is that set.
+of the kernel. A set that continues another (an accumulate chain, an update in place) is that set. A tile carried from
+trip to trip while its successor is made has two slots that take turns, whatever loop that is.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import LocationAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from pto_buf.dialect.ptobuf import AllocSlotsOp, SlotSelectOp
 from pto_buf.errors import Diagnostic, Place, Severity
 from pto_buf.frontend.builder import Builder
+from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.kinds import COUNT
 from pto_buf.frontend.names import spelling
 from pto_buf.hw import MAX_SLOTS, Space, Target
 from pto_buf.tile import TileSpec
 
 
-@dataclass
-class Pipeline:
-    """A `pl.pipeline` loop: `stage` trips may be in flight."""
-
-    stage: int
-    block: Block
-    counter: SSAValue
-    lower: int | SSAValue
-    step: int
-    location: LocationAttr
-    _index: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
-
-    def slot_index(self, count: int, builder: Builder) -> SSAValue:
-        """((counter - lower) / step) % count, computed once at the start of the body."""
-        if count not in self._index:
-            self._index[count] = self._emit(count, builder)
-        return self._index[count]
-
-    def _emit(self, count: int, builder: Builder) -> SSAValue:
-        ops: list[Operation] = []
-        value = self.counter
-
-        def append(kind: type[Operation], right: SSAValue) -> SSAValue:
-            op = kind.create(operands=[value, right], result_types=[value.type])
-            op.location = self.location
-            ops.append(op)
-            return op.results[0]
-
-        with builder.at(self.location):
-            if self.lower != 0:
-                lower = builder.constant(self.lower) if isinstance(self.lower, int) else self.lower
-                value = append(arith.SubiOp, lower)
-            if self.step != 1:
-                value = append(arith.DivUIOp, builder.constant(self.step))
-            value = append(arith.RemUIOp, builder.constant(count))
-        first = self.block.first_op
-        assert first is not None, "a loop body that holds a tile is not empty"
-        self.block.insert_ops_before(ops, first)
-        return value
-
-
 @dataclass(eq=False)
 class OwnedSet:
-    """A slot set of ours for one plain tile."""
+    """A slot set of ours for plain tiles."""
 
     tile: TileSpec
     alloc: AllocSlotsOp
-    pipeline: Pipeline | None
+    pipeline: Frame | None
     place: Place
-    selects: list[SlotSelectOp] = field(default_factory=list[SlotSelectOp])
+    selects: dict[SlotSelectOp, SSAValue | None] = field(default_factory=dict[SlotSelectOp, SSAValue | None])
+    """Selections, each with its index where that is not the set's usual one."""
+    count: int = 1
+    """Slots that it needs, whatever pipeline it is in."""
     named: bool = False
     """Named by the user's variable rather than by the op."""
     merged: "OwnedSet | None" = None
     """The set that this one has become a part of."""
-
-    def set_name(self, name: str) -> None:
-        """Rename in the IR."""
-        self.alloc.properties["set_name"] = StringAttr(name)
 
     @property
     def root(self) -> "OwnedSet":
@@ -87,6 +46,20 @@ class OwnedSet:
         while one.merged is not None:
             one = one.merged
         return one
+
+    @property
+    def slots(self) -> list[SSAValue]:
+        """The slots selected from it."""
+        return [select.slot for select in self.selects]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether every selection names the one usual slot."""
+        return self.count == 1 and all(index is None for index in self.selects.values())
+
+    def set_name(self, name: str) -> None:
+        """Rename in the IR."""
+        self.alloc.properties["set_name"] = StringAttr(name)
 
     def rename(self, name: str) -> None:
         """Take the user's name, once."""
@@ -103,45 +76,59 @@ def place_sets(
     `declared` are the user's own sets, as (tile, count). What does not fit even with one slot each is left to the
     memory plan, which also knows what can share bytes.
     """
-    counts = {id(one): 1 for one in owned}
     used: dict[Space, int] = {}
     for tile, count in declared:
         used[tile.space] = used.get(tile.space, 0) + count * target.stride(tile.space, tile.footprint)
-    warnings: list[Diagnostic] = []
+    counts: dict[int, int] = {}
     for space in Space:
         here = [one for one in owned if one.tile.space is space]
         if here:
-            free = target.capacity[space] - used.get(space, 0)
-            counts.update(_fit(here, free, target))
+            counts.update(_fit(here, target.capacity[space] - used.get(space, 0), target))
+    warnings: list[Diagnostic] = []
     for one in owned:
-        count = counts[id(one)]
-        asked = _asked(one)
+        count, asked = counts[id(one)], _asked(one)
         if count < asked:
             warnings.append(_hint(one, asked, count, target))
-        if count > 1 and one.pipeline is not None:
-            _rotate(one, count, one.pipeline.slot_index(count, builder), builder)
+        index = one.pipeline.slot_index(count, builder) if count > one.count and one.pipeline is not None else None
+        _rotate(one, count, index, builder)
     return warnings
 
 
 def _asked(one: OwnedSet) -> int:
-    return 1 if one.pipeline is None else min(one.pipeline.stage, MAX_SLOTS)
+    """Slots wanted: a tile that also lives outside its pipeline's trips has one."""
+    frame = one.pipeline
+    if one.count > 1 or frame is None or frame.stage is None:
+        return one.count
+    if not all(is_inside(select, frame.block) for select, index in one.selects.items() if index is None):
+        return one.count
+    return min(frame.stage, MAX_SLOTS)
+
+
+def is_inside(op: Operation, block: Block) -> bool:
+    """Whether an op lies in a block or in a region below it."""
+    current: Operation | None = op
+    while current is not None:
+        if current.parent_block() is block:
+            return True
+        current = current.parent_op()
+    return False
 
 
 def _fit(sets: Sequence[OwnedSet], free: int, target: Target) -> dict[int, int]:
     """As many slots as asked for, or the largest equal cap that fits, and what the small sets still can above it."""
     size = {id(one): target.stride(one.tile.space, one.tile.footprint) for one in sets}
     asked = {id(one): _asked(one) for one in sets}
+    least = {id(one): one.count for one in sets}
 
     def total(counts: dict[int, int]) -> int:
         return sum(counts[key] * size[key] for key in counts)
 
-    top = max(asked.values())
-    for cap in range(top, 1, -1):
-        counts = {key: min(want, cap) for key, want in asked.items()}
-        if total(counts) <= free:
+    counts = dict(least)
+    for cap in range(max(asked.values()), 1, -1):
+        capped = {key: max(least[key], min(want, cap)) for key, want in asked.items()}
+        if total(capped) <= free:
+            counts = capped
             break
-    else:
-        counts = dict.fromkeys(asked, 1)
     left = free - total(counts)
     for one in sorted(sets, key=lambda one: size[id(one)]):
         key = id(one)
@@ -164,10 +151,12 @@ def _hint(one: OwnedSet, asked: int, count: int, target: Target) -> Diagnostic:
     )
 
 
-def _rotate(one: OwnedSet, count: int, index: SSAValue, builder: Builder) -> None:
-    """Make the set `count` slots wide and let every selection follow the trip."""
-    old = one.alloc
-    one.alloc = AllocSlotsOp(old.set_name.data, count, one.tile, owned=True)
-    builder.replace(old, one.alloc)
-    for select in one.selects:
-        select.operands = (one.alloc.slots, index)
+def _rotate(one: OwnedSet, count: int, usual: SSAValue | None, builder: Builder) -> None:
+    """Make the set `count` slots wide and let every selection name its slot."""
+    if count > 1:
+        old = one.alloc
+        one.alloc = AllocSlotsOp(old.set_name.data, count, one.tile, owned=True)
+        builder.replace(old, one.alloc)
+    for select, index in one.selects.items():
+        found = usual if index is None else index
+        select.operands = (one.alloc.slots, select.index if found is None else found)

@@ -1,26 +1,34 @@
-"""The parameters of every tile op of the DSL, in both spellings that pypto has used. Pure data.
+"""The parameters of the tile ops that go straight to a row of the op table, in both spellings that pypto has used.
 
-`=` marks what may be left out, `|` another spelling. The names in `OPERANDS` are, in order, those that become the
-inputs of the op's row in the op table; the rest of a signature says how.
+The first spelling of a parameter is the operand's name in the row; `=` marks what may be left out. Pure data.
 """
 
 from collections.abc import Mapping
 
-_UNARY = "neg exp sin cos sqrt abs relu not_"
-_BINARY = (
-    "add sub mul maximum minimum part_add part_mul part_max part_min fmod and_ or_ shl shr "
-    "row_expand_mul row_expand_div row_expand_sub row_expand_max row_expand_min row_expand_expdif "
-    "col_expand_mul col_expand_div col_expand_sub col_expand_add col_expand_max col_expand_min col_expand_expdif"
-)
-_SCALAR = "adds subs muls divs fmods ands ors shls shrs maximums minimums"
+
+def _all(names: str, signature: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), signature)
+
+
+_SIDES = "add sub mul div max min expdif"
 
 OPERANDS: Mapping[str, str] = {
-    **dict.fromkeys(_UNARY.split(), "tile|input"),
-    **dict.fromkeys(_BINARY.split(), "lhs|tile|src0|target, rhs|row_vec|col_vec|src1"),
-    **dict.fromkeys(_SCALAR.split(), "lhs, rhs"),
-    "matmul": "lhs, rhs",
-    "matmul_acc": "acc, lhs, rhs",
-    "matmul_bias": "lhs, rhs, bias",
+    **_all("neg exp sqrt abs relu not_", "src|tile|input"),
+    **_all("log recip", "src|tile|input, high_precision="),
+    "rsqrt": "src|tile|input, tmp=, *, high_precision=",
+    **_all("add sub mul maximum minimum fmod and_ or_ shl shr", "lhs, rhs"),
+    "div": "lhs, rhs, high_precision=",
+    **_all("part_add part_mul part_max part_min", "lhs|src0, rhs|src1"),
+    **_all("adds subs muls divs rdivs maximums minimums fmods ands ors shls shrs", "lhs, rhs"),
+    **_all("xor rem xors rems", "lhs, rhs, tmp="),
+    "prelu": "lhs|tile, rhs|slope, tmp=",
+    "lrelu": "lhs|tile, rhs|slope",
+    **_all("addc subc addsc subsc", "lhs, rhs, rhs2"),
+    **_all("row_max row_min row_sum row_prod row_argmax row_argmin", "src|tile|input, tmp|tmp_tile="),
+    **_all("col_max col_min col_prod", "src|tile|input"),
+    **_all("col_sum col_argmax col_argmin", "src|tile|input, tmp|tmp_tile="),
+    **{f"row_expand_{name}": "lhs|tile|target, rhs|row_vec, tmp=" for name in _SIDES.split()},
+    **{f"col_expand_{name}": "lhs|tile|target, rhs|col_vec" for name in _SIDES.split()},
 }
 
 UNIFIED_SCALAR: Mapping[str, str] = {
@@ -33,9 +41,34 @@ UNIFIED_SCALAR: Mapping[str, str] = {
     "minimum": "minimums",
     "and_": "ands",
     "or_": "ors",
+    "xor": "xors",
+    "rem": "rems",
     "shl": "shls",
     "shr": "shrs",
 }
 """The op that takes a number where the key takes two tiles."""
 
-COMMUTATIVE = frozenset({"add", "mul", "maximum", "minimum", "and_", "or_"})
+COMMUTATIVE = frozenset({"adds", "muls", "maximums", "minimums", "ands", "ors", "xors"})
+"""Ops of a tile and a number that may be written the other way round."""
+
+NEEDS_SCRATCH = frozenset(
+    [
+        "row_max",
+        "row_min",
+        "row_sum",
+        "row_prod",
+        "row_argmax",
+        "row_argmin",
+        "col_argmax",
+        "col_argmin",
+        "xor",
+        "xors",
+        "rem",
+        "rems",
+        "prelu",
+    ]
+)
+"""Ops whose scratch tile the assembler wants: ours, where the user gives none."""
+
+HIGH_PRECISION: Mapping[str, str] = {"log": "log", "recip": "recip", "rsqrt": "rsqrt", "div": "div"}
+"""Ops that can be asked for high precision."""

@@ -8,16 +8,20 @@ from typing import cast
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, SSAValue
 
-from pto_buf.dialect.ptobuf import INTO_OPS, STORE_OPS, AllocSlotsOp, SlotSelectOp
+from pto_buf.dialect.attributes import attr_of
+from pto_buf.dialect.ptobuf import INTO_BY_DSL, STORE_BY_DSL, AllocSlotsOp, SlotSelectOp
+from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import OpRow, TableError, Use
 from pto_buf.dialect.table.row import Value as TableValue
 from pto_buf.dialect.tile_op import constant_of, spec_of
 from pto_buf.dialect.types import TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.frontend.context import Context
-from pto_buf.frontend.kinds import SET_MISUSE, SHAPE
+from pto_buf.frontend.kinds import MEMORY_SPACE, SET_MISUSE, SHAPE
+from pto_buf.frontend.names import spelling
 from pto_buf.frontend.placement import OwnedSet
 from pto_buf.frontend.values import Poison, PoisonedError, Slot, SlotSet, Tile, Unbound, Value, describe
+from pto_buf.hw import Space
 from pto_buf.tile import TileSpec
 
 
@@ -55,19 +59,74 @@ def not_a_tile(ctx: Context, node: ast.AST, value: Value, what: str) -> Diagnost
 
 def new_owned(ctx: Context, node: ast.AST, spec: TileSpec, name: str) -> Tile:
     """A tile of ours: a slot set of one, until placement gives it more; nothing is written yet."""
-    full = spec.with_valid(spec.rows, spec.cols)
+    full = spec.with_valid(*(extent or whole for extent, whole in zip(spec.valid, spec.shape, strict=True)))
     alloc = ctx.builder.slot_set(AllocSlotsOp(name, 1, full, owned=True))
-    owned = OwnedSet(full, alloc, ctx.pipelines[-1] if ctx.pipelines else None, ctx.place(node))
-    ctx.owned.append(owned)
-    slot = select_owned(ctx, owned)
-    return Tile(slot, slot, None, owned, place=owned.place)
+    owned = OwnedSet(full, alloc, ctx.pipeline, ctx.place(node))
+    ctx.owned[owned] = None
+    return owned_tile(ctx, owned)
 
 
-def select_owned(ctx: Context, owned: OwnedSet) -> SSAValue:
-    """The slot of a set of ours, selected here."""
-    select = ctx.builder.add(SlotSelectOp(owned.alloc.slots, ctx.builder.constant(0)))
-    owned.selects.append(select)
-    return select.slot
+def owned_tile(ctx: Context, owned: OwnedSet, index: SSAValue | None = None) -> Tile:
+    """A tile of ours, its slot selected here, standing for whatever it holds; `index` where it is not the usual one."""
+    select = ctx.builder.add(SlotSelectOp(owned.alloc.slots, index or ctx.builder.constant(0)))
+    owned.selects[select] = index
+    return Tile(select.slot, select.slot, None, owned, place=owned.place)
+
+
+def whatever(tile: Tile) -> Tile:
+    """A tile as seen where its last writer is not known: no longer one op's value but what its slot holds."""
+    return Tile(tile.slot, tile.slot, tile.home, tile.owned, place=tile.place)
+
+
+def copied(ctx: Context, node: ast.AST, tile: Tile, name: str) -> Tile:
+    """The tile in a buffer of its own. Raises DiagnosticError for a space in which nothing can be copied."""
+    spec = tile.spec
+    if spec.space is not Space.VEC:
+        raise _no_copy(ctx, node, tile, f"'{name}'")
+    with ctx.at(node):
+        fresh = new_owned(ctx, node, spec, name)
+        valid = None if spec.valid == spec.shape else valid_extents(tile)
+        return into(ctx, node, rows_by_dsl()["move"], {"src": tile.ssa}, fresh, valid)
+
+
+def into_place(ctx: Context, node: ast.AST, tile: Tile, dest: Tile) -> None:
+    """Copy a tile to where another lies. Raises DiagnosticError for a space in which nothing can be copied."""
+    if tile.spec.space is not Space.VEC:
+        raise _no_copy(ctx, node, tile, "a carried tile")
+    with ctx.at(node):
+        into(ctx, node, rows_by_dsl()["move"], {"src": tile.ssa}, dest)
+
+
+def _no_copy(ctx: Context, node: ast.AST, tile: Tile, what: str) -> DiagnosticError:
+    return ctx.error(
+        node,
+        f"two values of {what} would have to live in {spelling(tile.spec.space)} at once, and nothing copies a tile "
+        "there",
+        kind=MEMORY_SPACE,
+        help="update it in place, or name two slots with pl.create_tile_buffers",
+    )
+
+
+def valid_extents(tile: Tile) -> list[SSAValue | int]:
+    """The valid extent of a tile, rows and columns."""
+    unknown = iter(tile.valid)
+    return [next(unknown) if extent is None else extent for extent in tile.spec.valid]
+
+
+def merge(ctx: Context, one: OwnedSet, other: OwnedSet, at: Tile | None = None) -> OwnedSet:
+    """Make two sets of ours one: tiles that take turns under one name. `other` comes to lie where `at` lies."""
+    one, other = one.root, other.root
+    if one is other:
+        return one
+    index = None if at is None else one.selects[at.select]
+    for select, old in other.selects.items():
+        select.operands = (one.alloc.slots, select.index)
+        one.selects[select] = index if old is None else old
+    one.count = max(one.count, other.count)
+    other.merged = one
+    del ctx.owned[other]
+    ctx.builder.drop(other.alloc)
+    return one
 
 
 def destination(ctx: Context, node: ast.AST, value: Value) -> Tile:
@@ -85,21 +144,25 @@ def into(
     ctx: Context,
     node: ast.AST,
     row: OpRow,
-    ins: Sequence[SSAValue],
+    ins: Mapping[str, SSAValue],
     dest: Tile,
     valid: Sequence[SSAValue | int] | None = None,
-    attrs: Mapping[str, Attribute] | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> Tile:
-    """Write `dest` by the op of `row`. `valid` is the extent of the result where it is not the whole slot.
+    """Write `dest` by the op of `row`; inputs and attributes by their names in it.
 
-    Raises DiagnosticError for a use that the table does not allow.
+    `valid` is the extent of the result where it is not the whole slot. Raises DiagnosticError for a use that the table
+    does not allow.
     """
     held = spec_of(dest.slot.type)
     assert isinstance(held, TileSpec)
     spec, extents = _narrowed(held, valid)
-    check(ctx, node, row, ins, spec, attrs)
-    op = INTO_OPS[row.mnemonic].build(
-        operands=[list(ins), [dest.slot], extents], result_types=[_tile_type(spec)], attributes=dict(attrs or {})
+    words = words or {}
+    check(ctx, node, row, ins, spec, words)
+    op = INTO_BY_DSL[row.dsl].build(
+        operands=[_in_order(row, ins), [dest.slot], extents],
+        result_types=[_tile_type(spec)],
+        attributes=_attributes(row, words),
     )
     result = ctx.builder.add(op).results[0]
     tile = Tile(result, dest.slot, dest.home, dest.owned, tuple(extents), ctx.place(node))
@@ -114,40 +177,40 @@ def _narrowed(held: TileSpec, valid: Sequence[SSAValue | int] | None) -> tuple[T
     return held.with_valid(rows, cols), [extent for extent in valid if isinstance(extent, SSAValue)]
 
 
+def _in_order(row: OpRow, ins: Mapping[str, SSAValue]) -> list[SSAValue]:
+    return [ins[one.name] for one in row.into_ins if one.name in ins]
+
+
+def _attributes(row: OpRow, words: Mapping[str, str]) -> dict[str, Attribute]:
+    return {one.name: attr_of(one.type, words[one.name]) for one in row.attrs if one.name in words}
+
+
 def store(
     ctx: Context,
     node: ast.AST,
     row: OpRow,
-    ins: Sequence[SSAValue],
+    ins: Mapping[str, SSAValue],
     view: SSAValue,
-    attrs: Mapping[str, Attribute] | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> None:
     """Write global memory by the op of `row`. Raises DiagnosticError."""
-    check(ctx, node, row, ins, spec_of(view.type), attrs)
-    ctx.builder.add(STORE_OPS[row.mnemonic].build(operands=[list(ins), [view]], attributes=dict(attrs or {})))
+    words = words or {}
+    check(ctx, node, row, ins, spec_of(view.type), words)
+    op = STORE_BY_DSL[row.dsl].build(operands=[_in_order(row, ins), [view]], attributes=_attributes(row, words))
+    ctx.builder.add(op)
 
 
 def check(
-    ctx: Context,
-    node: ast.AST,
-    row: OpRow,
-    ins: Sequence[SSAValue],
-    out: TableValue,
-    attrs: Mapping[str, Attribute] | None = None,
+    ctx: Context, node: ast.AST, row: OpRow, ins: Mapping[str, SSAValue], out: TableValue, words: Mapping[str, str]
 ) -> None:
     """Raise DiagnosticError at `node` unless the op table allows the use."""
-    operands: dict[str, TableValue] = {}
-    known: dict[str, int] = {}
-    for named, value in zip(row.into_ins, ins, strict=False):
-        operands[named.name] = spec_of(value.type)
-        if (number := constant_of(value)) is not None:
-            known[named.name] = number
+    operands: dict[str, TableValue] = {name: spec_of(value.type) for name, value in ins.items()}
+    known = {name: number for name, value in ins.items() if (number := constant_of(value)) is not None}
     operands[row.out.name] = out
     if row.accumulates is not None:
         operands[row.accumulates] = out
-    texts = {name: str(attr) for name, attr in (attrs or {}).items()}
     try:
-        row.form(Use(row, operands, texts, ctx.target, known))
+        row.form(Use(row, operands, words, ctx.target, known))
     except TableError as err:
         raise ctx.error(node, err.message, kind=err.kind) from None
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from xdsl.ir import SSAValue
 
+from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import Place
 from pto_buf.tile import TileSpec
@@ -86,6 +87,11 @@ class Tile:
         spec = tile_of(self.ssa.type)
         assert spec is not None
         return spec
+
+    @property
+    def select(self) -> SlotSelectOp:
+        """The op that selected its slot."""
+        return cast(SlotSelectOp, self.slot.owner)
 
 
 @dataclass(frozen=True)
