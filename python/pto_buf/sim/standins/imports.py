@@ -14,8 +14,13 @@ from pto_buf.sim.standins.missing import Missing
 STANDINS: Mapping[str, str] = {
     "torch": "pto_buf.sim.standins.torch",
     "golden": "pto_buf.sim.standins.golden",
+    "golden.runner": "pto_buf.sim.standins.golden.runner",
+    "golden.spec": "pto_buf.sim.standins.golden.spec",
+    "golden.validation": "pto_buf.sim.standins.golden.compare",
     "pypto": "pto_buf.sim.standins.pypto",
     "pypto.language": "pto_buf.language",
+    "pypto.pypto_core": "pto_buf.sim.standins.pypto",
+    "pypto.pypto_core.passes": "pto_buf.sim.standins.pypto",
 }
 """What a script imports, and the module that it gets."""
 

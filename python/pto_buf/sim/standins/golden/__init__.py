@@ -2,7 +2,12 @@
 
 from typing import Any
 
-from pto_buf.sim.standins.golden.compare import ratio_allclose, topk_pair_compare, validate_golden
+from pto_buf.sim.standins.golden.compare import (
+    ratio_allclose,
+    ratio_reldiff,
+    topk_pair_compare,
+    validate_golden,
+)
 from pto_buf.sim.standins.golden.runner import RunResult, run, run_jit
 from pto_buf.sim.standins.golden.spec import ScalarSpec, TensorSpec
 from pto_buf.sim.standins.missing import Missing
@@ -12,6 +17,7 @@ __all__ = [
     "ScalarSpec",
     "TensorSpec",
     "ratio_allclose",
+    "ratio_reldiff",
     "run",
     "run_jit",
     "topk_pair_compare",

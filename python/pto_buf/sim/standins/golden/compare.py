@@ -52,17 +52,58 @@ def _close(actual: Any, expected: Any, *, rtol: float, atol: float, **others: An
 
 
 def ratio_allclose(
-    atol: float | None = None, rtol: float | None = None, max_error_ratio: float = 0.0, **options: Any
+    atol: float | None = None, rtol: float | None = None, max_error_ratio: float = 0.005, max_show: int = _SHOWN
 ) -> Compare:
-    """A comparison that allows a share of the elements to differ."""
+    """A comparison that allows a share of the elements to differ, but neither NaN nor infinity."""
 
     def compare(actual: Any, expected: Any, **given: Any) -> tuple[bool, str]:
+        if (why := _not_finite(actual)) is not None:
+            return False, why
         tolerances = {"rtol": given["rtol"] if rtol is None else rtol, "atol": given["atol"] if atol is None else atol}
         near = torch().isclose(actual, expected, **tolerances)
-        share = 1.0 - float(near.float().mean())
-        return share <= max_error_ratio, f"  {share:.4%} of the elements differ, allowed are {max_error_ratio:.4%}"
+        far = near.numel() - int(near.sum())
+        return far <= max_error_ratio * near.numel(), (
+            f"  {far} of {near.numel()} elements differ, allowed are {max_error_ratio:.4%}"
+        )
 
     return compare
+
+
+_SMALL = 1.0 / (1 << 14)
+"""Magnitudes are counted as at least this, divided by the threshold."""
+
+
+def ratio_reldiff(
+    diff_thd: float = 0.01, pct_thd: float = 0.05, max_diff_hd: float = float("inf"), max_show: int = _SHOWN
+) -> Compare:
+    """A comparison by relative difference: a share `pct_thd` may be above `diff_thd`, none may reach `max_diff_hd`.
+
+    The difference is relative to the larger magnitude of the two; one below `diff_thd` itself counts as it is.
+    """
+
+    def compare(actual: Any, expected: Any, **given: Any) -> tuple[bool, str]:
+        if (why := _not_finite(actual)) is not None:
+            return False, why
+        t = torch()
+        found, wanted = actual.float(), expected.float()
+        apart = (found - wanted).abs()
+        size = t.clamp(t.maximum(found.abs(), wanted.abs()), min=_SMALL / diff_thd) + 1e-9
+        relative = t.where(apart < diff_thd, apart, apart / size)
+        far, worst = int((relative > diff_thd).sum()), float(relative.max())
+        right = far <= pct_thd * relative.numel() and (worst < max_diff_hd or worst <= diff_thd)
+        return right, (
+            f"  {far} of {relative.numel()} elements differ by more than {diff_thd}, allowed are {pct_thd:.4%}; "
+            f"the largest relative difference is {worst:.4g}, the limit {max_diff_hd:g}"
+        )
+
+    return compare
+
+
+def _not_finite(actual: Any) -> str | None:
+    finite = torch().isfinite(actual.float())
+    if bool(finite.all()):
+        return None
+    return f"  {actual.numel() - int(finite.sum())} elements are NaN or infinite"
 
 
 def topk_pair_compare(vals_name: str) -> Compare:
