@@ -5,18 +5,26 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PipelineOptions:
-    """`interleave`: trips of the innermost loops to put side by side; None leaves it to the source's `stage=`."""
+    """What a compilation may choose.
+
+    `interleave`: trips of the innermost loops to put side by side; None leaves it to the source's `stage=`.
+    `gm_raw`: `flag` accepts a flag as order between a store and a load of the same global bytes.
+    """
 
     interleave: int | None = None
     check: bool = True
+    allow_unproven: bool = False
+    gm_raw: str = "refuse"
 
 
 def pipeline(options: PipelineOptions) -> str:
     """The passes in their order, as `-p` of `pto-buf-opt` takes them."""
     factor = "" if options.interleave is None else f"{{interleave={options.interleave}}}"
+    proof = f"{{allow-unproven={str(options.allow_unproven).lower()} gm-raw={options.gm_raw}}}"
     return ",".join(
         [
             "ptobuf-verify-slots",
+            "ptobuf-plan-memory{check-only=true}",
             "ptobuf-canonicalize",
             f"ptobuf-schedule{factor}",
             "ptobuf-verify-slots",
@@ -25,6 +33,6 @@ def pipeline(options: PipelineOptions) -> str:
             "ptobuf-reduce-fences",
             "ptobuf-allocate-events",
             "ptobuf-convert-to-pto",
-            *(["ptobuf-check-sync"] if options.check else []),
+            *([f"ptobuf-check-sync{proof}"] if options.check else []),
         ]
     )

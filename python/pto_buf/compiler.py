@@ -1,0 +1,94 @@
+"""Compiling: from a Python file of kernels, or a `ptobuf` module, to checked level-3 `pto`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from pto_buf.errors import Diagnostic, UsageError, collecting_warnings, near_miss
+from pto_buf.frontend import read
+from pto_buf.hw import TARGETS, Target
+from pto_buf.lowering.pipeline import PipelineOptions, pipeline
+from pto_buf.output import write_output
+from pto_buf.passes import PassRun, available_passes, parse_passes, run_passes
+from pto_buf.printing import text_of
+from pto_buf.universe import make_context
+
+FENCED_BY = "ptobuf-allocate-events"
+"""The pass behind which a module still names slots and events, and has addresses and ids for them."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A module of kernels as `pto`, with what reports are made from.
+
+    `fenced` is the module before its last step: slot sets with addresses, events with ids and reasons.
+    `warnings` is what the passes said without stopping.
+    """
+
+    module: ModuleOp
+    fenced: ModuleOp
+    warnings: tuple[Diagnostic, ...]
+
+    @property
+    def text(self) -> str:
+        """The `.pto` text."""
+        return text_of(self.module)
+
+
+@dataclass
+class _Stages:
+    """Keeps what is wanted of the module between passes."""
+
+    dump: Path | None
+    fenced: ModuleOp | None = None
+    number: int = field(default=0)
+
+    def __call__(self, module: ModuleOp, run: PassRun) -> None:
+        if run.name == FENCED_BY:
+            self.fenced = module.clone()
+        if self.dump is not None:
+            self.number += 1
+            write_output(str(self.dump / f"{self.number:02}_after_{run.name}.mlir"), text_of(module))
+
+
+def target_named(name: str) -> Target:
+    """Raises UsageError for a name that no target has."""
+    if name not in TARGETS:
+        raise UsageError(f"there is no target '{name}'", near_miss(name, TARGETS) or f"there are: {', '.join(TARGETS)}")
+    return TARGETS[name]
+
+
+def compile_module(module: ModuleOp, options: PipelineOptions, *, dump: Path | None = None) -> Compiled:
+    """Lower a `ptobuf` module in place. `dump` is a folder for the IR behind each pass.
+
+    Raises DiagnosticError for a mistake in the program; then nothing of the module is of use.
+    """
+    stages = _Stages(dump)
+    with collecting_warnings() as warnings:
+        run_passes(make_context(), module, parse_passes(pipeline(options), available_passes()), after=stages)
+    assert stages.fenced is not None
+    return Compiled(module, stages.fenced, tuple(warnings))
+
+
+def compile_file(
+    path: str | Path,
+    entry: str | None = None,
+    *,
+    target: str = "a2a3",
+    options: PipelineOptions | None = None,
+    dump: Path | None = None,
+) -> Compiled:
+    """Compile the kernels of a Python file, or the one named `entry`. The file is read, never executed.
+
+    Raises DiagnosticError for mistakes in the file, UsageError for an unknown target or kernel.
+    """
+    chip = target_named(target)
+    warnings: list[Diagnostic] = []
+    module = read(str(path), entry, chip, warn=warnings.append)
+    if dump is not None:
+        write_output(str(dump / "00_frontend.mlir"), text_of(module))
+    compiled = compile_module(module, options or PipelineOptions(), dump=dump)
+    return Compiled(compiled.module, compiled.fenced, (*warnings, *compiled.warnings))
+
+
