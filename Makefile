@@ -12,7 +12,7 @@ DEV := $(VENV)/.ready-to-test
 .PHONY: demo test bench check pytest clean
 
 demo: $(RUN)
-	@$(BIN)/pto-buf demo
+	@$(BIN)/pto-buf demo examples/two_level_pipeline.py examples/two_level_slots.py
 
 test: check pytest
 

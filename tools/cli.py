@@ -2,140 +2,137 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-import typer
 
 from pto_buf.errors import DiagnosticError, UsageError, render, render_usage
+from pto_buf.hw import TARGETS
 from pto_buf.tools.opt import EXIT_USAGE, EXIT_WRONG_PROGRAM
+
+if TYPE_CHECKING:
+    from pto_buf.lowering.pipeline import PipelineOptions
 
 TOOL = "pto-buf"
 
-app = typer.Typer(
-    name=TOOL,
-    help="Explicit buffer slots for Ascend NPU kernels: compile, run and check them on a laptop.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
-class Arch(StrEnum):
-    """Chip families."""
+def _compiling(command: _F) -> _F:
+    """The options of every command that compiles."""
+    for option in reversed(
+        [
+            click.option(
+                "--arch", type=click.Choice(list(TARGETS)), default="a2a3", show_default=True, help="The chip."
+            ),
+            click.option(
+                "--interleave",
+                type=click.IntRange(min=1),
+                help="Put this many trips of the innermost loops side by side; without it the source's stage= says.",
+            ),
+            click.option("--allow-unproven", is_flag=True, help="Accept fences whose proof is incomplete."),
+            click.option(
+                "--gm-raw",
+                type=click.Choice(["refuse", "flag"]),
+                default="refuse",
+                help="Whether a flag orders a load behind a store to the same global memory.",
+            ),
+        ]
+    ):
+        command = option(command)
+    return command
 
-    A2A3 = "a2a3"
-    A5 = "a5"
 
-
-class GmRaw(StrEnum):
-    """What to make of global memory that is read after it was written in one kernel."""
-
-    REFUSE = "refuse"
-    FLAG = "flag"
-
-
-KernelArgument = Annotated[str, typer.Argument(metavar="FILE.py[:KERNEL]", help="The kernels of a Python file, or one.")]
-ArchOption = Annotated[Arch, typer.Option("--arch", help="The chip to compile for.")]
-OutputOption = Annotated[str | None, typer.Option("-o", metavar="FILE", help="Where the .pto goes; - is standard output.")]
-InterleaveOption = Annotated[
-    int | None, typer.Option(min=1, help="Put this many trips of the innermost loops side by side.")
-]
-NoCheckOption = Annotated[bool, typer.Option("--no-check-sync", help="Do not prove the fences right.")]
-UnprovenOption = Annotated[bool, typer.Option("--allow-unproven", help="Accept a proof that is incomplete.")]
-GmRawOption = Annotated[GmRaw, typer.Option("--gm-raw", help="Accept flags as order of global memory.")]
-OrderOption = Annotated[str, typer.Option(help="late, early or random:SEED: when each pipe does what it may.")]
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def app() -> None:
+    """Explicit buffer slots for Ascend NPU kernels: compile, run and check them on a laptop."""
 
 
 @app.command("compile")
+@click.argument("kernel", metavar="FILE.py[:KERNEL]")
+@_compiling
+@click.option("-o", "output", metavar="FILE", help="Where the .pto goes; - is standard output.")
+@click.option("--no-check-sync", is_flag=True, help="Do not prove the fences right.")
+@click.option("--dump", type=click.Path(path_type=Path), metavar="FOLDER", help="Write the IR behind each pass there.")
+@click.option("-q", "--quiet", is_flag=True, help="Print no report.")
 def compile_(
-    kernel: KernelArgument,
-    arch: ArchOption = Arch.A2A3,
-    output: OutputOption = None,
-    interleave: InterleaveOption = None,
-    no_check_sync: NoCheckOption = False,
-    allow_unproven: UnprovenOption = False,
-    gm_raw: GmRawOption = GmRaw.REFUSE,
-    memory_map: Annotated[
-        str | None, typer.Option(metavar="FILE.html", help="Draw the memory map there; - is the terminal.")
-    ] = None,
-    dump: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Write the IR behind each pass there.")] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no report.")] = False,
-) -> None:
-    """Compile kernels to level-3 .pto, prove their fences, and report memory, order and fences."""
+    kernel: str,
+    arch: str,
+    interleave: int | None,
+    allow_unproven: bool,
+    gm_raw: str,
+    output: str | None,
+    no_check_sync: bool,
+    dump: Path | None,
+    quiet: bool,
+) -> int:
+    """Compile kernels to level-3 .pto, prove their fences, and report memory, order and fences.
+
+    The file is read, never executed.
+    """
     from pto_buf.tools.compile_command import run
 
-    run(
-        kernel,
-        target=arch.value,
-        output=output,
-        options=_options(interleave, no_check_sync, allow_unproven, gm_raw),
-        memory_map=memory_map,
-        dump=dump,
-        quiet=quiet,
-    )
+    options = _options(interleave, not no_check_sync, allow_unproven, gm_raw)
+    return run(kernel, target=arch, output=output, options=options, dump=dump, quiet=quiet)
 
 
 @app.command("run", context_settings={"ignore_unknown_options": True})
+@click.argument("kernel", metavar="FILE.py[:KERNEL]")
+@click.argument("arguments", metavar="[-- ARGUMENTS]", nargs=-1, type=click.UNPROCESSED)
+@_compiling
+@click.option(
+    "--order", default="late", show_default=True, help="late, early or random:SEED: when each pipe does what it may."
+)
+@click.option("--stand-in", is_flag=True, help="Use our stand-ins for pypto, golden and torch even if installed.")
 def run_(
-    kernel: KernelArgument,
-    arguments: Annotated[list[str] | None, typer.Argument(metavar="[-- ARGUMENTS]", help="The script's own.")] = None,
-    arch: ArchOption = Arch.A2A3,
-    order: OrderOption = "late",
-    interleave: InterleaveOption = None,
-    allow_unproven: UnprovenOption = False,
-    gm_raw: GmRawOption = GmRaw.REFUSE,
-    stand_in: Annotated[
-        bool, typer.Option("--stand-in", help="Use our stand-ins for pypto, golden and torch though they are installed.")
-    ] = False,
-) -> None:
-    """Execute a kernel file on the simulator: its CASES, or the script itself, and compare with its golden result."""
+    kernel: str,
+    arguments: tuple[str, ...],
+    arch: str,
+    interleave: int | None,
+    allow_unproven: bool,
+    gm_raw: str,
+    order: str,
+    stand_in: bool,
+) -> int:
+    """Execute a kernel file on the simulator and compare with its golden result.
+
+    A file with CASES runs them; any other runs as the script that it is, with ARGUMENTS.
+    """
     from pto_buf.tools.run_command import run
 
-    run(
-        kernel,
-        arguments or [],
-        target=arch.value,
-        order=order,
-        options=_options(interleave, False, allow_unproven, gm_raw),
-        shadow=stand_in,
-    )
+    options = _options(interleave, True, allow_unproven, gm_raw)
+    return run(kernel, arguments, target=arch, order=order, options=options, shadow=stand_in)
 
 
 @app.command("demo")
-def demo() -> None:
-    """Compile the examples in both forms, show what became of them, and run them."""
+@click.argument("files", metavar="FILE.py...", nargs=-1, required=True)
+def demo(files: tuple[str, ...]) -> int:
+    """Compile kernel files, show what became of them, and run them against their golden results."""
     from pto_buf.tools.demo_command import run
 
-    run()
+    return run(files)
 
 
-def _options(interleave: int | None, no_check_sync: bool, allow_unproven: bool, gm_raw: GmRaw):
+def _options(interleave: int | None, check: bool, allow_unproven: bool, gm_raw: str) -> "PipelineOptions":
     from pto_buf.lowering.pipeline import PipelineOptions
 
-    return PipelineOptions(interleave, not no_check_sync, allow_unproven, gm_raw.value)
+    return PipelineOptions(interleave, check, allow_unproven, gm_raw)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool with these arguments, or those of the process. Returns the exit status."""
-    return _with_errors(lambda: app(args=arguments, standalone_mode=False))
+    """Run the tool with these arguments, or those of the process.
 
-
-def _with_errors(command: Callable[[], object]) -> int:
-    """The exit status: 0, 1 for a wrong program, 2 for a wrong command line, or what the command says."""
+    The exit status is 0, 1 for a wrong program, 2 for a wrong command line, or what the command says.
+    """
     try:
-        command()
+        status = app.main(args=None if arguments is None else list(arguments), prog_name=TOOL, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as err:
         sys.stderr.write(f"{err.format_message()}\n")
         return EXIT_USAGE
     except click.ClickException as err:
         sys.stderr.write(render_usage(TOOL, UsageError(err.format_message())))
         return EXIT_USAGE
-    except click.exceptions.Exit as leaving:
-        return leaving.exit_code
     except click.Abort:
         return EXIT_WRONG_PROGRAM
     except UsageError as err:
@@ -144,7 +141,7 @@ def _with_errors(command: Callable[[], object]) -> int:
     except DiagnosticError as err:
         sys.stderr.write(render(err.diagnostics))
         return EXIT_WRONG_PROGRAM
-    return 0
+    return status if isinstance(status, int) else 0
 
 
 if __name__ == "__main__":

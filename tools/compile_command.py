@@ -22,10 +22,9 @@ def run(
     target: str,
     output: str | None,
     options: PipelineOptions,
-    memory_map: str | None,
     dump: Path | None,
     quiet: bool,
-) -> None:
+) -> int:
     """Compile, write the text, print the report. With the text on standard output the report goes to standard error."""
     path, entry = split_entry(kernel)
     if dump is not None:
@@ -34,8 +33,7 @@ def run(
     sys.stderr.write(render(compiled.warnings))
     if output is not None:
         write_output(output, compiled.text)
-    if memory_map is not None:
-        write_output(memory_map, memory_map_of(compiled, html=memory_map != "-"))
     if not quiet:
-        stream = sys.stderr if output == "-" or memory_map == "-" else sys.stdout
+        stream = sys.stderr if output == "-" else sys.stdout
         stream.write(report(compiled, checked=options.check))
+    return 0

@@ -90,5 +90,3 @@ def compile_file(
         write_output(str(dump / "00_frontend.mlir"), text_of(module))
     compiled = compile_module(module, options or PipelineOptions(), dump=dump)
     return Compiled(compiled.module, compiled.fenced, (*warnings, *compiled.warnings))
-
-

@@ -1,0 +1,1 @@
+"""What became of a kernel, for people: memory, order and fences as text."""

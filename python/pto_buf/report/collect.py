@@ -1,0 +1,138 @@
+"""Reading reports off the IR: fenced `ptobuf` for names and reasons, finished `pto` for what runs."""
+
+from collections.abc import Iterator
+
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp, IfOp, WhileOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from pto_buf.check.build import build
+from pto_buf.check.concrete import Choice, data_dependent, open_arguments, steps_of
+from pto_buf.check.steps import Fence, Set
+from pto_buf.dialect.pto import BarrierOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, SetOp, SlotOp, SlotSelectOp, WaitOp
+from pto_buf.dialect.tile_op import constant_of
+from pto_buf.hw import Pipe, Target
+from pto_buf.lowering.allocate_events import event_ids
+from pto_buf.report.allocation import Resident
+from pto_buf.report.fences import EventLine, Executed
+from pto_buf.report.order import Issue, Line, Nest
+
+
+def residents(function: FuncOp, target: Target) -> tuple[Resident, ...]:
+    """The slot sets of a kernel that have an address."""
+    return tuple(
+        _resident(op, target) for op in function.walk() if isinstance(op, AllocSlotsOp) and op.addr is not None
+    )
+
+
+def _resident(op: AllocSlotsOp, target: Target) -> Resident:
+    spec = op.slots.type.data
+    tile = spec.tile
+    assert op.addr is not None
+    return Resident(
+        op.set_name.data,
+        tile.space,
+        spec.count,
+        tile.rows,
+        tile.cols,
+        tile.dtype,
+        tile.footprint,
+        target.stride(tile.space, tile.footprint),
+        op.addr.value.data,
+        op.owned is not None,
+    )
+
+
+def order(function: FuncOp, target: Target) -> tuple[Line, ...]:
+    """The tile ops of a kernel in issue order."""
+    return tuple(_lines(function.body.block, target))
+
+
+def _lines(block: Block, target: Target) -> Iterator[Line]:
+    for op in block.ops:
+        match op:
+            case SlotOp():
+                yield Issue(op.row.dsl, op.form(target).pipes, _slot_of(op))
+            case ForOp():
+                bounds = ", ".join(_words(value) for value in (op.lb, op.ub, op.step))
+                yield from _nest(f"for {_words(op.body.block.args[0])} in range({bounds}):", op.body.block, target)
+            case IfOp():
+                yield from _nest(f"if {_words(op.cond)}:", op.true_region.block, target)
+                if op.false_region.blocks:
+                    yield from _nest("else:", op.false_region.block, target)
+            case WhileOp():
+                yield from _nest("while:", op.before_region.block, target)
+                yield from _nest("do:", op.after_region.block, target)
+            case _:
+                pass
+
+
+def _nest(words: str, block: Block, target: Target) -> Iterator[Line]:
+    body = tuple(_lines(block, target))
+    if body:
+        yield Nest(words, body)
+
+
+def _words(value: SSAValue) -> str:
+    constant = constant_of(value)
+    return str(constant) if constant is not None else value.name_hint or "?"
+
+
+def _slot_of(op: SlotOp) -> str:
+    value = op.outs[0] if isinstance(op, IntoOp) else op.ins[0]
+    owner = value.owner
+    while isinstance(owner, IntoOp):
+        owner = owner.outs[0].owner
+    if not isinstance(owner, SlotSelectOp):
+        return ""
+    alloc = owner.slots.owner
+    assert isinstance(alloc, AllocSlotsOp)
+    count = alloc.slots.type.data.count
+    return alloc.set_name.data if count == 1 else f"{alloc.set_name.data}[{_index(owner.index)}]"
+
+
+def _index(value: SSAValue) -> str:
+    """A slot index as far as its op says it briefly."""
+    if isinstance(value, BlockArgument) or constant_of(value) is not None or value.name_hint:
+        return _words(value)
+    owner = value.owner
+    assert isinstance(owner, Operation)
+    operator = {"arith.remui": "%", "arith.remsi": "%", "arith.andi": "&", "arith.addi": "+"}.get(owner.name)
+    return operator.join(f" {_index(part)} " for part in owner.operands).strip() if operator else "..."
+
+
+def events(function: FuncOp) -> tuple[EventLine, ...]:
+    """The events of a kernel that have ids."""
+    return tuple(_event(op) for op in function.walk() if isinstance(op, EventOp) and op.ids is not None)
+
+
+def _event(op: EventOp) -> EventLine:
+    spec = op.event.type.data
+    users = [use.operation for use in op.event.uses]
+    return EventLine(
+        op.event_name.data,
+        spec.src.value,
+        spec.dst.value,
+        tuple(event_ids(op)),
+        sum(isinstance(user, SetOp) for user in users),
+        sum(isinstance(user, WaitOp) for user in users),
+        op.why.data if op.why is not None else "",
+    )
+
+
+def barriers(function: FuncOp) -> int:
+    """How many barriers of one pipe a kernel holds."""
+    return sum(isinstance(op, BarrierOp) and op.pipe.data is not Pipe.ALL for op in function.walk())
+
+
+def executed(function: FuncOp) -> Executed | None:
+    """What a run of finished `pto` executes; None where that depends on arguments or data."""
+    program = build(function)
+    if open_arguments(program) or data_dependent(program):
+        return None
+    steps = steps_of(program, Choice({}))
+    return Executed(
+        sum(isinstance(step, Set) for step in steps),
+        sum(isinstance(step, Fence) and step.pipe is not Pipe.ALL for step in steps),
+    )

@@ -1,0 +1,38 @@
+"""The fence summary: each event with its ids and its reason, and how much of it runs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EventLine:
+    """An event: `sets` and `waits` count the places in the program, not how often they run."""
+
+    name: str
+    src: str
+    dst: str
+    ids: tuple[int, ...]
+    sets: int
+    waits: int
+    why: str
+
+
+@dataclass(frozen=True)
+class Executed:
+    """What one run does: set/wait pairs, and barriers without the last one over all pipes."""
+
+    pairs: int
+    barriers: int
+
+
+def fences_text(events: Sequence[EventLine], barriers: int, executed: Executed | None) -> str:
+    """One line for each event with its reason below it, then the barriers and what a run executes."""
+    lines: list[str] = []
+    for event in events:
+        ids = ", ".join(str(number) for number in event.ids)
+        lines.append(f"  {event.src} -> {event.dst}  ids {ids}  {event.name}")
+        lines.append(f"    {event.why}")
+    lines.append(f"  barriers on one pipe: {barriers}; and the last one over all pipes")
+    if executed is not None:
+        lines.append(f"  a run executes {executed.pairs} set/wait pairs and {executed.barriers} barriers on one pipe")
+    return "\n".join(lines)
