@@ -88,7 +88,10 @@ class AllocSlotsOp(IRDLOperation):
 
 @irdl_op_definition
 class SlotSelectOp(IRDLOperation):
-    """`slot_select %set[%i] : !ptobuf.slots<N, ...>`: the slot that the index term names; it must be within [0, N)."""
+    """`slot_select %set[%i] : !ptobuf.slots<N, ...>`: the slot that the index term names; it must be within [0, N).
+
+    With `-> !ptobuf.slot<...>` the slot is seen as another tile of the same space that fits into its bytes.
+    """
 
     name = "ptobuf.slot_select"
 
@@ -98,9 +101,9 @@ class SlotSelectOp(IRDLOperation):
 
     traits = traits_def(NoMemoryEffect())
 
-    def __init__(self, slots: SSAValue, index: SSAValue):
+    def __init__(self, slots: SSAValue, index: SSAValue, seen_as: TileSpec | None = None):
         assert isinstance(slots.type, SlotSetType)
-        super().__init__(operands=[slots, index], result_types=[SlotType(slots.type.data.tile)])
+        super().__init__(operands=[slots, index], result_types=[SlotType(seen_as or slots.type.data.tile)])
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -114,7 +117,14 @@ class SlotSelectOp(IRDLOperation):
         type = parser.parse_type()
         if not isinstance(type, SlotSetType):
             parser.raise_error(f"expected a !ptobuf.slots, found {type}", pos)
-        op = cls(parser.resolve_operand(slots, type), parser.resolve_operand(index, IndexType()))
+        seen_as: TileSpec | None = None
+        if parser.parse_optional_punctuation("->"):
+            pos = parser.pos
+            slot = parser.parse_type()
+            if not isinstance(slot, SlotType):
+                parser.raise_error(f"expected a !ptobuf.slot, found {slot}", pos)
+            seen_as = slot.data
+        op = cls(parser.resolve_operand(slots, type), parser.resolve_operand(index, IndexType()), seen_as)
         op.attributes = attributes
         return op
 
@@ -127,11 +137,15 @@ class SlotSelectOp(IRDLOperation):
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.slots.type)
+        if self.slot.type.data != cast(SlotSetType, self.slots.type).data.tile:
+            printer.print_string(" -> ")
+            printer.print_attribute(self.slot.type)
 
     def verify_(self) -> None:
         slots = cast(SlotSetType, self.slots.type).data
-        if self.slot.type.data != slots.tile:
-            raise VerifyException(f"yields {self.slot.type}, a slot of {self.slots.type} is another type")
+        seen, held = self.slot.type.data, slots.tile
+        if seen.space is not held.space or seen.footprint > held.footprint or seen.boxed != held.boxed:
+            raise VerifyException(f"yields {self.slot.type}, a slot of {self.slots.type} cannot be seen so")
         count = slots.count
         constant = constant_of(self.index)
         if constant is not None and not 0 <= constant < count:

@@ -20,13 +20,12 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, ReleaseOp, SetOp, SlotOp, SlotSelectOp, WaitOp
 from pto_buf.dialect.tile_op import constant_of, target_of
-from pto_buf.dialect.types import EventType, SlotSetType, TileBufType
+from pto_buf.dialect.types import EventType, TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.constants import I64, Constants
 from pto_buf.source import place_of
-from pto_buf.tile import TileSpec
 
 
 @dataclass(frozen=True)
@@ -46,8 +45,8 @@ class _Conversion:
         self.function = function
         self.target = target
         self.constants = Constants(function)
-        self.fixed: dict[tuple[SSAValue, int], SSAValue] = {}
-        """The tile of each slot that a constant names."""
+        self.fixed: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
+        """The tile of each slot that a constant names, as it is seen."""
         self.derived: dict[Hashable, SSAValue] = {}
         """Addresses and flag numbers that were worked out, by the index and the numbers that they come from."""
         self.derived_last: dict[SSAValue, Operation] = {}
@@ -82,7 +81,7 @@ class _Conversion:
         if index is None:
             tile = self._computed_tile(select)
         else:
-            key = (select.slots, index)
+            key = (select.slots, index, select.slot.type)
             if key not in self.fixed:
                 self.fixed[key] = self._fixed_tile(select, index)
             tile = self.fixed[key]
@@ -108,7 +107,7 @@ class _Conversion:
         address = self.constants.i64(base + index * stride)
         op = AllocTileOp.create(
             operands=[address],
-            result_types=[TileBufType(_physical(alloc.slots.type))],
+            result_types=[TileBufType(select.slot.type.data)],
             properties=_segments(1, 0, 0),
             location=alloc.location,
         )
@@ -127,7 +126,7 @@ class _Conversion:
         tile = place(
             AllocTileOp.create(
                 operands=[address],
-                result_types=[TileBufType(_physical(alloc.slots.type))],
+                result_types=[TileBufType(select.slot.type.data)],
                 properties=_segments(1, 0, 0),
             )
         ).results[0]
@@ -268,10 +267,6 @@ def _segments(*sizes: int) -> dict[str, Attribute]:
     from xdsl.dialects.builtin import DenseArrayBase, i32
 
     return {"operandSegmentSizes": DenseArrayBase.from_list(i32, list(sizes))}
-
-
-def _physical(slots: SlotSetType) -> TileSpec:
-    return slots.data.tile
 
 
 def _hint(alloc: AllocSlotsOp, index: int | None) -> str | None:

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
 
@@ -69,6 +69,10 @@ class Arguments:
     def nodes_in_order(self) -> list[str]:
         """The parameters given, but for the destination, in the order of the signature."""
         return [name for name in self.order if name in self and name != "out"]
+
+    def with_value(self, name: str, value: Value) -> "Arguments":
+        """The same arguments but for one."""
+        return replace(self, values={**self.values, name: value})
 
     def value(self, name: str) -> Value:
         return self.values[name]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 
+from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.frontend.builder import scalar_type
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.flow import never_negative
@@ -219,14 +220,23 @@ class Tiles:
     def _settle(self, carry: Carry, new: Tile, block: Block, frame: Frame | None) -> None:
         start, inside = self._start[carry.inner], self._inside[carry.inner]
         assert start.owned is not None and new.owned is not None
-        if not clobbers(block, inside.slot, new.owned.root.slots):
+        old = self._selects(inside, block)
+        if not any(clobbers(block, select.slot, new.owned.root.slots) for select in old):
             merge(self._ctx, start.owned, new.owned, start)
         elif frame is None:
             into_place(self._ctx, self._node, new, inside)
         else:
-            self._take_turns(carry, new, frame)
+            self._take_turns(carry, new, frame, old)
 
-    def _take_turns(self, carry: Carry, new: Tile, frame: Frame) -> None:
+    @staticmethod
+    def _selects(inside: Tile, block: Block) -> list[SlotSelectOp]:
+        """The selections in the body of what entered the trip, seen in whatever shape."""
+        assert inside.owned is not None
+        selects = inside.owned.root.selects
+        here = selects[inside.select]
+        return [select for select, index in selects.items() if index is here and is_inside(select, block)]
+
+    def _take_turns(self, carry: Carry, new: Tile, frame: Frame, old: Sequence[SlotSelectOp]) -> None:
         """Two slots: a trip reads one and writes the other."""
         start, inside = self._start[carry.inner], self._inside[carry.inner]
         assert start.owned is not None and inside.owned is not None and new.owned is not None
@@ -234,14 +244,17 @@ class Tiles:
         root = start.owned.root
         shared = sum(one.owned is not None and one.owned.root is root for one in self._inside.values())
         if not root.is_plain or shared > 1:
-            del root.selects[inside.select]
+            for select in old:
+                del root.selects[select]
             with builder.inside(self._outer):
                 start = copied(self._ctx, self._node, start, carry.inner)
             assert start.owned is not None
             self._start[carry.inner] = start
             root = start.owned.root
-            inside.select.operands = (root.alloc.slots, inside.select.index)
-        root.selects[inside.select] = frame.slot_index(2, builder)
+            for select in old:
+                select.operands = (root.alloc.slots, select.index)
+        for select in old:
+            root.selects[select] = frame.slot_index(2, builder)
         for select in new.owned.root.selects:
             new.owned.root.selects[select] = frame.slot_index(2, builder, 1)
         merge(self._ctx, root, new.owned)

@@ -8,6 +8,7 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request, Role
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.builder import scalar_type
+from pto_buf.frontend.columns import with_rows
 from pto_buf.frontend.emission import deduced, emit, valid_of
 from pto_buf.frontend.joins import is_number
 from pto_buf.frontend.kinds import SHAPE
@@ -17,7 +18,7 @@ from pto_buf.frontend.signatures import NEEDS_SCRATCH
 from pto_buf.frontend.tiles import destination, into, new_owned, operand
 from pto_buf.frontend.values import Number, Scalar, Static, Tile, Value
 from pto_buf.hw import A2A3, Space
-from pto_buf.tile import BLayout, TileSpec, canonical_tile
+from pto_buf.tile import TileSpec, canonical_tile
 
 Inputs = Mapping[str, SSAValue]
 
@@ -26,6 +27,11 @@ def compute(args: Arguments) -> Value:
     """Any op whose parameters are the inputs of its row."""
     row = rows_by_dsl()[args.op]
     tiles = {one.name: _tile(args, one.name) for one in row.into_ins if one.kind is Kind.TILE and one.name in args}
+    return with_rows(args, tiles, _compute)
+
+
+def _compute(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
+    row = rows_by_dsl()[args.op]
     first = next(iter(tiles.values()))
     ins: dict[str, SSAValue] = {}
     for spelt in row.into_ins:
@@ -78,11 +84,6 @@ def attributes(args: Arguments, row: OpRow) -> dict[str, str]:
     if row.dsl == "col_sum" and "tmp" in args:
         words["isBinary"] = "true"
     return words
-
-
-def is_column(spec: TileSpec) -> bool:
-    """Whether a tile is a column vector in the vector buffer."""
-    return spec.space is Space.VEC and spec.cols == 1 and spec.blayout is BLayout.COL_MAJOR
 
 
 def matmul(args: Arguments) -> Value:
@@ -139,14 +140,17 @@ def cast(args: Arguments) -> Value:
     mode = str(args.static("mode", "round"))
     if mode not in _ROUND:
         raise ctx.error(args.place("mode"), f"mode '{mode}' of 'cast' is none of {', '.join(_ROUND)}", kind=SHAPE)
-    tile = _tile(args, "src")
-    words = {"rmode": mode.upper()}
-    if ctx.target is A2A3 and (tile.spec.dtype, dtype) in _WRAPS:
+    return with_rows(args, {"src": _tile(args, "src")}, _cast)
+
+
+def _cast(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
+    tile, dtype = tiles["src"], args.dtype("target_type")
+    words = {"rmode": str(args.static("mode", "round")).upper()}
+    if args.ctx.target is A2A3 and (tile.spec.dtype, dtype) in _WRAPS:
         words["satmode"] = "ON"
     row = rows_by_dsl()["cast"]
     ins = {"src": tile.ssa}
-    result = deduced(args, row, ins, words, Request(dtype=dtype))
-    return emit(args, row, ins, {"src": tile}, result, words)
+    return emit(args, row, ins, tiles, deduced(args, row, ins, words, Request(dtype=dtype)), words)
 
 
 def cast_scalar(args: Arguments, value: Number, dtype: str) -> Value:
