@@ -66,7 +66,7 @@ def test_the_result_of_a_branch_lives_until_its_last_read():
         "} else {\ny = load a[%c0]\n"
         "scf.yield %y : !pto.tile_buf<vec, 64x128xf32, blayout=row_major, slayout=none_box>\n}\n"
         "z = load b[%c0]\nstore z\n"
-        "%v = pto.partition_view %whole_out, offsets = [%c0, %c0], sizes = [%c64, %c128] : "
+        "%v = pto.partition_view %whole_dst, offsets = [%c0, %c0], sizes = [%c64, %c128] : "
         "!pto.tensor_view<256x256xf32> -> !pto.partition_tensor_view<64x128xf32>\n"
         "ptobuf.store ins(%r : !pto.tile_buf<vec, 64x128xf32, blayout=row_major, slayout=none_box>) "
         "outs(%v : !pto.partition_tensor_view<64x128xf32>)"

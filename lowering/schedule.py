@@ -1,0 +1,269 @@
+"""`ptobuf-schedule`: runs neighbouring trips of a loop side by side.
+
+With F trips together, the loop
+
+    for i in n:  load, compute, store
+
+becomes, for the trips that fill groups, and itself for those that are left over,
+
+    for i in n by F:  load(i) load(i+1) ..  compute(i) compute(i+1) ..  store(i) store(i+1) ..
+
+Order changes, nothing else: each copy works out its slot index for its own trip. A loop inside is one step, whose
+copies follow one another. Where a step must not pass another, fewer trips run together, and the user is told why.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects import arith, scf
+from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from pto_buf.dialect.tile_op import constant_of
+from pto_buf.errors import Note, UsageError, warn
+from pto_buf.lowering.constants import Constants
+from pto_buf.lowering.plan_memory import functions
+from pto_buf.schedule.collect import Body, Kernel, Where, is_innermost, steps_of
+from pto_buf.schedule.grouping import Clash
+from pto_buf.slots.build import STAGE_ATTRIBUTE
+from pto_buf.source import place_of
+
+
+@dataclass(frozen=True)
+class SchedulePass(ModulePass):
+    """Groups trips as `ptobuf.stage` on the loops asks for; `interleave` overrides it on all innermost loops."""
+
+    name = "ptobuf-schedule"
+
+    interleave: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.interleave is not None and self.interleave < 1:
+            raise UsageError(f"interleave={self.interleave} is not a number of trips", "1 leaves loops as they are")
+        for func in functions(op):
+            self._function(func)
+
+    def _function(self, func: FuncOp) -> None:
+        loops = [op for op in func.walk() if isinstance(op, scf.ForOp)]
+        asked = {loop: self._asked(loop) for loop in loops}
+        if not any(trips > 1 for trips in asked.values()):
+            _forget(loops)
+            return
+        kernel = Kernel(func)
+        groups = {loop: _granted(kernel.body(loop), trips) if trips > 1 else 1 for loop, trips in asked.items()}
+        constants, pieces = Constants(func), dict[Operation, Operation]()
+        for loop in reversed(loops):  # inner loops come behind outer ones
+            if groups[loop] > 1:
+                _Grouping(loop, groups[loop], constants, pieces).run()
+        _forget([op for op in func.walk() if isinstance(op, scf.ForOp)])
+
+    def _asked(self, loop: scf.ForOp) -> int:
+        if self.interleave is not None and is_innermost(loop):
+            return self.interleave
+        stage = loop.attributes.get(STAGE_ATTRIBUTE)
+        return stage.value.data if isinstance(stage, IntegerAttr) else 1
+
+
+def _forget(loops: Sequence[scf.ForOp]) -> None:
+    for loop in loops:
+        loop.attributes.pop(STAGE_ATTRIBUTE, None)
+
+
+def _trip_count(loop: scf.ForOp) -> int | None:
+    lower, upper, step = (constant_of(value) for value in (loop.lb, loop.ub, loop.step))
+    if lower is None or upper is None or step is None or step < 1:
+        return None
+    return max(0, -((lower - upper) // step))
+
+
+# --- how many trips together ---------------------------------------------------------------------------------------
+
+
+def _granted(body: Body, asked: int) -> int:
+    """As many trips as may run together, at most as many as the loop has. Tells the user where they are fewer."""
+    count = _trip_count(body.loop)
+    most = asked if count is None else min(asked, count)
+    if most < 2:
+        return 1
+    obstacle = body.obstacle()
+    if obstacle is not None:
+        op, reason = obstacle
+        _refused(body, asked, 1, reason, Note(place_of(op), f"'{op.name}' stands here"))
+        return 1
+    clash = body.clash(most)
+    if clash is None:
+        return most
+    reason, notes, help = _explained(clash)
+    _refused(body, asked, clash.distance, reason, *notes, help=help)
+    return clash.distance
+
+
+def _refused(body: Body, asked: int, granted: int, reason: str, *notes: Note, help: str | None = None) -> None:
+    outcome = "trips stay one after another" if granted == 1 else f"{granted} run together"
+    message = f"asked for {asked} trips of this loop together, {outcome}: {reason}"
+    warn(place_of(body.loop), message, *notes, help=help, kind="schedule")
+
+
+def _explained(clash: Clash[Where]) -> tuple[str, tuple[Note, ...], str | None]:
+    earlier, later, distance = clash.earlier, clash.later, clash.distance
+    ahead = "the next trip" if distance == 1 else f"the trip {distance} later"
+    reason = f"'{later.op}' of {ahead} would pass '{earlier.op}' of this one, and both may touch {later.name}"
+    notes = (Note(earlier.place, f"'{earlier.op}' of this trip"), Note(later.place, f"'{later.op}' of {ahead}"))
+    help = f"give {later.name} a slot of its own in each trip, such as one chosen by % {distance + 1}"
+    return reason, notes, help if later.name.startswith("slot set") else None
+
+
+# --- rewriting -----------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Grouping:
+    """Rewrites one loop. `pieces` maps the parts of a loop that was rewritten before to its first part."""
+
+    loop: scf.ForOp
+    together: int
+    constants: Constants
+    pieces: dict[Operation, Operation]
+    maps: list[dict[SSAValue, SSAValue]] = field(default_factory=list[dict[SSAValue, SSAValue]])
+    """For each trip of a group what stands for the values of the body."""
+
+    def run(self) -> None:
+        whole, rest = self._split()
+        main = self._main(whole)
+        self._insert(main)
+        for name, attribute in self.loop.attributes.items():
+            main.attributes[name] = attribute
+        if not rest:
+            for old, new in zip(self.loop.results, main.results, strict=True):
+                old.replace_all_uses_with(new)
+            self.loop.detach()
+            self.loop.erase()
+            return
+        self.loop.operands = [whole, self.loop.ub, self.loop.step, *main.results]
+        self.pieces[self.loop] = main
+
+    def _split(self) -> tuple[SSAValue, bool]:
+        """The end of the groups, and whether trips may be left behind it."""
+        loop, type = self.loop, self.loop.lb.type
+        count = _trip_count(loop)
+        lower, step = constant_of(loop.lb), constant_of(loop.step)
+        if count is not None and lower is not None and step is not None:
+            grouped = count // self.together * self.together
+            if grouped == count:
+                return loop.ub, False
+            return self._constant(lower + grouped * step, type), True
+        distance = self._sub(loop.ub, loop.lb)
+        # A loop that ends before it starts has no trips; the division below must not see how far before.
+        distance = self._apply(arith.MaxSIOp(distance, self._constant(0, type)))
+        groups = self._divided(distance, self.together)
+        size = self._times(loop.step, self.together)
+        return self._add(loop.lb, self._mul(groups, size)), True
+
+    def _divided(self, distance: SSAValue, together: int) -> SSAValue:
+        """Groups in which every trip starts before the end."""
+        step, type = constant_of(self.loop.step), distance.type
+        if step != 1:
+            short = self._apply(arith.SubiOp(self.loop.step, self._constant(1, type)))
+            distance = self._apply(arith.DivUIOp(self._add(distance, short), self.loop.step))
+        return self._apply(arith.DivUIOp(distance, self._constant(together, type)))
+
+    def _main(self, end: SSAValue) -> scf.ForOp:
+        loop = self.loop
+        old = loop.body.block
+        block = Block(arg_types=[argument.type for argument in old.args])
+        for new, known in zip(block.args, old.args, strict=True):
+            new.name_hint = known.name_hint
+        size = self._times(loop.step, self.together)
+        offsets = [self._times(loop.step, trip) for trip in range(self.together)]
+        for trip in range(self.together):
+            self.maps.append({} if trip else dict(zip(old.args, block.args, strict=True)))
+            if trip:
+                shifted = arith.AddiOp(block.args[0], offsets[trip])
+                shifted.location = loop.location
+                shifted.result.name_hint = old.args[0].name_hint
+                block.add_op(shifted)
+                self.maps[trip][old.args[0]] = shifted.result
+        self._fill(block)
+        yielded = scf.YieldOp(*(self._carried(self.together, index) for index in range(1, len(old.args))))
+        yielded.location = loop.location
+        block.add_op(yielded)
+        main = scf.ForOp(loop.lb, end, size, loop.iter_args, Region(block))
+        main.location = loop.location
+        return main
+
+    def _fill(self, block: Block) -> None:
+        body = steps_of(self.loop, self.pieces)
+        for trip in range(self.together):
+            self._hand_over(trip)
+            for op in body.ahead:
+                block.add_op(op.clone(self.maps[trip]))
+        for step in body.steps:
+            for trip in range(self.together):
+                self._hand_over(trip)
+                for op in step:
+                    block.add_op(op.clone(self.maps[trip]))
+        for trip in range(self.together):
+            self._hand_over(trip)
+
+    def _hand_over(self, trip: int) -> None:
+        """Make what the trip before yields known to this one, as far as it is there."""
+        if trip == 0:
+            return
+        for index, argument in enumerate(self.loop.body.block.args[1:], 1):
+            if argument not in self.maps[trip] and self._is_there(trip, index):
+                self.maps[trip][argument] = self._carried(trip, index)
+
+    def _is_there(self, trip: int, index: int) -> bool:
+        value = self._yielded(index)
+        if isinstance(value, BlockArgument) and value.block is self.loop.body.block:
+            return value in self.maps[trip - 1]
+        return not self._inside(value) or value in self.maps[trip - 1]
+
+    def _carried(self, trip: int, index: int) -> SSAValue:
+        """What enters trip number `trip` in place of the body's argument `index`."""
+        value = self._yielded(index)
+        return self.maps[trip - 1].get(value, value)
+
+    def _yielded(self, index: int) -> SSAValue:
+        last = self.loop.body.block.last_op
+        assert last is not None
+        return last.operands[index - 1]
+
+    def _inside(self, value: SSAValue) -> bool:
+        return isinstance(value, OpResult) and value.op.parent_block() is self.loop.body.block
+
+    # --- arithmetic in front of the loop ---
+
+    def _insert(self, op: Operation) -> None:
+        op.location = self.loop.location
+        block = self.loop.parent_block()
+        assert block is not None
+        block.insert_op_before(op, self.loop)
+
+    def _apply(self, op: Operation) -> SSAValue:
+        self._insert(op)
+        return op.results[0]
+
+    def _constant(self, value: int, type: Attribute) -> SSAValue:
+        return self.constants.get(value, cast(IndexType | IntegerType, type))
+
+    def _add(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        return right if constant_of(left) == 0 else self._apply(arith.AddiOp(left, right))
+
+    def _sub(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        return left if constant_of(right) == 0 else self._apply(arith.SubiOp(left, right))
+
+    def _mul(self, left: SSAValue, right: SSAValue) -> SSAValue:
+        return self._apply(arith.MuliOp(left, right))
+
+    def _times(self, value: SSAValue, factor: int) -> SSAValue:
+        if factor == 1:
+            return value
+        known = constant_of(value)
+        if known is not None:
+            return self._constant(known * factor, value.type)
+        return self._mul(value, self._constant(factor, value.type))
