@@ -26,7 +26,8 @@ class _Maker:
         terms = [f"{counter} % {count}", f"({counter} + 1) % {count}", f"({counter} // 2) % {count}"]
         terms += [f"({counter} * 2) % {count}", f"({counter} + n) % {count}", f"{count - 1} - {counter} % {count}"]
         if count in (2, 4):
-            terms.append(f"{counter} & {count - 1}")
+            terms.append(f"({counter} & {count - 1})")
+        terms.append(f"({counter} & 2) // 2" if count > 1 else f"{counter} % 1")
         return self.rng.choice(terms)
 
     def make(self) -> str:

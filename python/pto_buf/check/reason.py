@@ -174,6 +174,10 @@ class Reason:
         modulus = modulus_of(term)
         if modulus is not None:
             return self._remainder(term, modulus)
+        mask = mask_of(term)
+        if mask is not None:
+            bits = self.residue(term.args[0], 1 << mask.bit_length())
+            return None if bits is None else bits & mask
         values = [self.value(arg) for arg in term.args]
         known = [value for value in values if value is not None]
         if len(known) != len(values):
@@ -320,6 +324,12 @@ def modulus_of(term: Node) -> int | None:
         return mask + 1 if mask is not None and mask >= 0 and mask & (mask + 1) == 0 else None
     by = constant_of(term.args[1]) if term.fn in (Fn.REMU, Fn.REMS) else None
     return by if by is not None and by > 0 else None
+
+
+def mask_of(term: Node) -> int | None:
+    """The bits that an operator lets through, where they are known."""
+    mask = constant_of(term.args[1]) if term.fn is Fn.AND else None
+    return mask if mask is not None and mask >= 0 else None
 
 
 def divisor_of(term: Node) -> int | None:

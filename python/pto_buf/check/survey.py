@@ -18,7 +18,7 @@ from pto_buf.check.program import (
     SetFlag,
     WaitFlag,
 )
-from pto_buf.check.reason import divisor_of, modulus_of
+from pto_buf.check.reason import divisor_of, mask_of, modulus_of
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of
 
 _MOST_FORMS = 400
@@ -256,6 +256,10 @@ class Demand:
         modulus = modulus_of(term)
         if modulus is not None:
             self.modulo(term.args[0], modulus)
+            return
+        mask = mask_of(term)
+        if mask is not None:
+            self.modulo(term.args[0], 1 << mask.bit_length())
             return
         for arg in term.args:
             self.exactly(arg)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from itertools import product
 
 from pto_buf.check.program import Assign, Code, Enter, Kind, Program
-from pto_buf.check.reason import modulus_of
+from pto_buf.check.reason import mask_of, modulus_of
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, constant_of, value_of
 
 MOST = 1024
@@ -98,6 +98,9 @@ class ValueSets:
         if modulus is not None and modulus <= MOST and parts[0] is None:
             least = 0 if term.fn is not Fn.REMS or self._is_not_negative(term.args[0]) else 1 - modulus
             return frozenset(range(least, modulus))
+        mask = mask_of(term)
+        if mask is not None and mask < MOST and parts[0] is None:
+            return frozenset(bits & mask for bits in range(mask + 1))
         known = [part for part in parts if part is not None]
         size = 1
         for part in known:
