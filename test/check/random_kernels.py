@@ -89,6 +89,7 @@ class _Maker:
                 self.bodies([ring], self.rng.choice([inner, inner, outer]))
             if inside:
                 ring.drain()
+                ring.hand_back()
         if not inside:
             ring.drain()
 
@@ -142,6 +143,10 @@ class _Ring:
         for lane in range(self.count):
             self.kernel.wait(self.last, self.free + lane)
 
+    def hand_back(self) -> None:
+        """Lets the pipe that primes know that the flags are cleared."""
+        self.kernel.fence("MTE2>MTE3" if self.stored else "MTE2>V", 7)
+
     def fill(self, slot: str) -> None:
         self.kernel.wait(self.last, f"{slot} + {self.free}")
         self.kernel.load(f"{self.name}[{slot}]")
@@ -166,7 +171,7 @@ def right_kernel(rng: random.Random) -> str:
     while True:
         maker = _Maker(rng)
         text = maker.make()
-        if max(maker.lanes.values(), default=0) <= 7:
+        if max(maker.lanes.values(), default=0) < 7:
             return text
 
 

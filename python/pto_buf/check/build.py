@@ -1,6 +1,6 @@
 """From a function of the `pto` dialect to the checker's program."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func, scf
@@ -31,22 +31,15 @@ from pto_buf.check.program import (
     WaitFlag,
 )
 from pto_buf.check.terms import Term, Var, add, const, less
-from pto_buf.dialect.pto import (
-    BarrierOp,
-    KernelKindAttr,
-    SetFlagDynOp,
-    SetFlagOp,
-    WaitFlagDynOp,
-    WaitFlagOp,
-)
+from pto_buf.dialect.attributes import KernelKindAttr
+from pto_buf.dialect.kernel import BlockQueryOp, SectionCubeOp, SectionOp
+from pto_buf.dialect.sync import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.tile_op import TileOp, target_of
+from pto_buf.dialect.tiles import AllocTileOp, AssignOp
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Core
 from pto_buf.source import place_of
-
-_FIXED = frozenset({"pto.get_block_idx", "pto.get_block_num"})
-"""Ops whose result is the same each time, and not negative."""
 
 _SCALAR_DIALECTS = ("arith.", "math.")
 
@@ -70,6 +63,7 @@ class _Builder:
         self._block_values: dict[str, Var] = {}
         self._same: set[SSAValue] = set()
         self._code: list[Instruction] = []
+        self._section: Core | None = None
         self._sites = 0
         self._loops = 0
         self._memory = Memory(self._terms)
@@ -88,19 +82,28 @@ class _Builder:
                 arguments.append((number, var))
             else:
                 self._memory.argument(argument, number)
-        self._walk(block)
+        codes = tuple(self._codes(block))
         return Program(
             function.sym_name.data,
             place_of(function),
             isinstance(function.attributes.get("pto.entry"), UnitAttr),
             tuple(arguments),
             tuple(self._variables),
-            (Code(self._core(), tuple(self._code)),),
+            codes,
         )
 
-    def _core(self) -> Core | None:
+    def _codes(self, block: Block) -> Iterator[Code]:
+        """One for each kind of core that has a section; what stands outside of sections is done by each."""
+        cores = tuple(dict.fromkeys(_core_of(op) for op in block.ops if isinstance(op, SectionOp)))
         kind = self._function.attributes.get("pto.kernel_kind")
-        return kind.data if isinstance(kind, KernelKindAttr) else None
+        if not cores or isinstance(kind, KernelKindAttr):
+            self._walk(block)
+            yield Code(kind.data if isinstance(kind, KernelKindAttr) else None, tuple(self._code))
+            return
+        for core in cores:
+            self._section, self._code = core, []
+            self._walk(block)
+            yield Code(core, tuple(self._code))
 
     def _site(self, op: Operation) -> Site:
         self._sites += 1
@@ -132,13 +135,20 @@ class _Builder:
                     pass  # whoever owns the block reads it
                 case func.ReturnOp():
                     self._code.append(End(self._site(op)))
+                case AllocTileOp():
+                    self._alloc(op)
+                case AssignOp():
+                    self._move_tile(op)
+                case SectionOp():
+                    if self._section is None or _core_of(op) is self._section:
+                        self._walk(op.body.block)
                 case _ if not self._memory.define(op):
                     self._other(op)
                 case _:
                     pass
 
     def _other(self, op: Operation) -> None:
-        if op.name in _FIXED:
+        if isinstance(op, BlockQueryOp):
             if op.name not in self._block_values:
                 name = op.name.removeprefix("pto.get_")
                 self._block_values[op.name] = self._variable(name, Kind.ARGUMENT, op.results[0].type)
@@ -168,14 +178,37 @@ class _Builder:
         return var
 
     def _tile_op(self, op: TileOp) -> None:
-        form = op.form(self._target)
+        use = op.use(self._target)
+        pipes = use.row.form(use).pipes
         touches = [
-            self._memory.touch(op, operand, value) for operand, value in op.named_operands() if operand.in_memory
+            self._memory.touch(op, use, operand, value) for operand, value in op.named_operands() if operand.in_memory
         ]
-        self._code.append(Run(self._site(op), form.pipes, tuple(touches)))
+        self._code.append(Run(self._site(op), pipes, tuple(touches), tuple(sorted(use.row.internal_flags))))
         for result in op.results:
             if width_of(result.type) is not None:
                 self._terms[result] = self._unknown(op, result)
+
+    def _alloc(self, op: AllocTileOp) -> None:
+        """A tile that moves later has its address in a variable."""
+        address = self._memory.tile(op)
+        if any(isinstance(use.operation, AssignOp) for use in op.tile.uses):
+            var = self._variable(op.tile.name_hint or "tile", Kind.CARRIED, op.tile.type, op)
+            self._code.append(Assign(((var, address),)))
+            address = var
+        self._memory.lies_at(op.tile, address)
+
+    def _move_tile(self, op: AssignOp) -> None:
+        place = self._memory.place(op.source, op)
+        if not op.tile.uses or not isinstance(place.address, Var) or not place.whole:
+            why = "its result is not used" if not op.tile.uses else "what it moves is no tile of this function"
+            raise DiagnosticError.at(
+                place_of(op),
+                f"'tassign': {why}, so the assembler may drop it or move something else",
+                help=AssignOp.HELP,
+                kind="unsupported-op",
+            )
+        self._code.append(Assign(((place.address, self._terms[op.addr]),)))
+        self._memory.lies_at(op.tile, place.address)
 
     def _flag(self, op: SetFlagOp | WaitFlagOp | SetFlagDynOp | WaitFlagDynOp) -> None:
         lane = const(op.event.data) if isinstance(op, SetFlagOp | WaitFlagOp) else self._terms[op.event]
@@ -196,7 +229,7 @@ class _Builder:
         self._code.append(Enter(loop))
         head = self._open_branch(site, less(counter, upper), loop)
         self._walk(block)
-        yielded = self._assigned(op.results, _terminator(block).operands)
+        yielded = self._assigned(op, op.results, _terminator(block).operands)
         self._code.append(Assign(((counter, add(counter, step)), *yielded)))
         self._code += [Next(loop), Jump(head)]
         self._close_branch(head)
@@ -215,13 +248,13 @@ class _Builder:
         start = len(self._code)
         self._walk(before)
         condition = _terminator(before)
-        passed = self._assigned(after.args, condition.operands[1:])
+        passed = self._assigned(op, after.args, condition.operands[1:])
         if passed:
             # The condition is decided by the values before they are passed on, which are never assigned here.
             self._code.append(Assign(tuple(passed)))
         head = self._open_branch(site, self._terms[condition.operands[0]], loop)
         self._walk(after)
-        yielded = self._assigned(before.args, _terminator(after).operands)
+        yielded = self._assigned(op, before.args, _terminator(after).operands)
         if yielded:
             self._code.append(Assign(tuple(yielded)))
         self._code += [Next(loop), Jump(start)]
@@ -231,21 +264,21 @@ class _Builder:
     def _if(self, op: scf.IfOp) -> None:
         self._carry(op, (), op.results, ())
         head = self._open_branch(self._site(op), self._terms[op.cond], None)
-        self._arm(op.true_region, op.results)
+        self._arm(op, op.true_region, op.results)
         if not op.false_region.blocks and not op.results:
             self._close_branch(head)
             return
         over = len(self._code)
         self._code.append(Jump(-1))
         self._close_branch(head)
-        self._arm(op.false_region, op.results)
+        self._arm(op, op.false_region, op.results)
         self._code[over] = Jump(len(self._code))
 
-    def _arm(self, region: Region, results: Sequence[SSAValue]) -> None:
+    def _arm(self, op: Operation, region: Region, results: Sequence[SSAValue]) -> None:
         if not region.blocks:
             return
         self._walk(region.block)
-        yielded = self._assigned(results, _terminator(region.block).operands)
+        yielded = self._assigned(op, results, _terminator(region.block).operands)
         if yielded:
             self._code.append(Assign(tuple(yielded)))
 
@@ -272,19 +305,23 @@ class _Builder:
                 self._terms[value] = self._variable(hint, Kind.CARRIED, value.type, op)
                 if number < len(results):
                     self._terms[results[number]] = self._terms[value]
-        return self._assigned(names, tuple(inits)) if inits else []
+        return self._assigned(op, names, tuple(inits)) if inits else []
 
-    def _assigned(self, names: Sequence[SSAValue], values: Sequence[SSAValue]) -> list[tuple[Var, Term]]:
+    def _assigned(self, op: Operation, names: Sequence[SSAValue], values: Sequence[SSAValue]) -> list[tuple[Var, Term]]:
         pairs: list[tuple[Var, Term]] = []
         for name, value in zip(names, values, strict=True):
             var = self._terms.get(name)
             if var is None:
                 continue
             assert isinstance(var, Var)
-            term = self._memory.address(value) if tile_of(value.type) is not None else self._terms[value]
+            term = self._memory.address(value, op) if tile_of(value.type) is not None else self._terms[value]
             if term != var:
                 pairs.append((var, term))
         return pairs
+
+
+def _core_of(op: SectionOp) -> Core:
+    return Core.CUBE if isinstance(op, SectionCubeOp) else Core.VECTOR
 
 
 def _terminator(block: Block) -> Operation:

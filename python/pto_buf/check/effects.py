@@ -87,6 +87,9 @@ class Effects:
                     self._alarms.raise_bits(Fault.RACE, unknown, at, trail)
             if knowledge.present & masks.written:
                 self._alarms.raise_bits(Fault.GLOBAL_READ, knowledge.present & masks.written, at, trail)
+        for flag in one.raises:
+            if flag in knowledge.pending:
+                self._alarms.raise_for(Fault.CLASH, Goal(flag=flag), at, trail)
         for operand, masks, exact in sorted(found, key=lambda one: one[0].writes):
             if operand.writes and exact:
                 knowledge.replace(masks.before)

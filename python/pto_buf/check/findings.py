@@ -18,6 +18,7 @@ class Fault(StrEnum):
     GLOBAL_READ = "global-read-after-write"
     DEADLOCK = "deadlock"
     OVERFLOW = "overflow"
+    CLASH = "flag-clash"
     LEFTOVER = "leftover"
     LANE = "lane"
     NO_FINAL_BARRIER = "no-final-barrier"

@@ -1,15 +1,17 @@
 """Where the operands of tile ops lie: pointers, views and tiles of the IR as regions of the checker's program."""
 
-from collections.abc import MutableMapping
-from dataclasses import dataclass
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass, replace
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from pto_buf.check.program import Local, Touch, Window
-from pto_buf.check.terms import Fn, Term, apply, const
-from pto_buf.dialect.pto import AllocTileOp, MakeTensorViewOp, PartitionViewOp
-from pto_buf.dialect.table.row import Operand
+from pto_buf.check.program import Touch, Window
+from pto_buf.check.terms import Fn, Term, add, apply, const
+from pto_buf.check.tiles import Place, whole
+from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
+from pto_buf.dialect.table.row import Operand, Use
 from pto_buf.dialect.tile_op import TileOp
+from pto_buf.dialect.tiles import AllocTileOp, SetValidShapeOp, SubviewOp, TileViewOp
 from pto_buf.dialect.types import PtrType, TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.source import place_of
@@ -41,12 +43,14 @@ class Memory:
         self._pointers: dict[SSAValue, _Pointer] = {}
         self._views: dict[SSAValue, _View] = {}
         self._windows: dict[SSAValue, Window] = {}
-        self._addresses: dict[SSAValue, Term] = {}
+        self._places: dict[SSAValue, Place] = {}
 
     def argument(self, value: BlockArgument, number: int) -> None:
         """A function argument that is no integer."""
         if isinstance(value.type, PtrType):
             self._pointers[value] = _Pointer(number, value.name_hint or f"arg{number}", const(0))
+
+    # --- what names memory ---
 
     def define(self, op: Operation) -> bool:
         """Takes note of an op that names memory; False if it is none."""
@@ -58,57 +62,98 @@ class Memory:
                 size = DTYPE_BITS[op.view.type.data.dtype] // 8
                 self._views[op.view] = _View(pointer, self._all(op.shape), self._all(op.strides), size)
             case PartitionViewOp():
-                view = self._views.get(op.source)
-                if view is None:
-                    raise _unsupported(op, "the view it cuts is not made by make_tensor_view")
-                self._windows[op.view] = Window(
-                    view.pointer.argument,
-                    view.pointer.name,
-                    view.pointer.base,
-                    view.shape,
-                    view.strides,
-                    self._all(op.offsets),
-                    self._all(op.sizes),
-                    view.size,
-                )
-            case AllocTileOp():
-                if op.addr is None:
-                    raise DiagnosticError.at(
-                        place_of(op),
-                        "the tile has no address, so it is not known which bytes an op touches",
-                        help="give every alloc_tile an addr (level 3), or check what the memory plan made of it",
-                        kind="unsupported-op",
-                    )
-                self._addresses[op.tile] = self._terms[op.addr]
+                self._windows[op.view] = self._window(op)
+            case SubviewOp():
+                row, col = self._all(op.offsets)
+                view = op.tile.type.data
+                self._places[op.tile] = self.place(op.source, op).window(row, col, view.rows, view.cols)
+            case TileViewOp():
+                self._places[op.view] = self._seen_as(op)
+            case SetValidShapeOp():
+                pass  # moves nothing
+            case _ if op.name == "pto.addptr":
+                self._move_pointer(op)
             case _:
                 return False
         return True
 
-    def _all(self, values: tuple[SSAValue, ...]) -> tuple[Term, ...]:
+    def _all(self, values: Iterable[SSAValue]) -> tuple[Term, ...]:
         return tuple(self._terms[value] for value in values)
 
-    def address(self, tile: SSAValue) -> Term:
+    def _window(self, op: PartitionViewOp) -> Window:
+        view = self._views.get(op.source)
+        if view is None:
+            raise _unsupported(op, "the view it cuts is not made by make_tensor_view")
+        pointer, offsets, sizes = view.pointer, self._all(op.offsets), self._all(op.sizes)
+        base = pointer.base
+        return Window(pointer.argument, pointer.name, base, view.shape, view.strides, offsets, sizes, view.size)
+
+    def _move_pointer(self, op: Operation) -> None:
+        source = self._pointers.get(op.operands[0])
+        if source is None:
+            raise _unsupported(op, "the pointer is no argument of the kernel")
+        base = add(source.base, self._terms[op.operands[1]])
+        self._pointers[op.results[0]] = _Pointer(source.argument, source.name, base)
+
+    def _seen_as(self, op: TileViewOp) -> Place:
+        """The same bytes in another shape. Of a window that is not one piece, all bytes it is cut from."""
+        source, view = self.place(op.viewed, op), op.view.type
+        assert isinstance(view, TileBufType)
+        seen = source.bytes()
+        if len(seen.runs) > 1:
+            return replace(source, row=const(0), col=const(0), rows=source.base.rows, cols=source.base.cols)
+        return whole(view.data, seen.address)
+
+    def tile(self, op: AllocTileOp) -> Term:
+        """The address of a new tile."""
+        if op.addr is None:
+            raise DiagnosticError.at(
+                place_of(op),
+                "the tile has no address, so it is not known which bytes an op touches",
+                help="give every alloc_tile an addr (level 3), or check what the memory plan made of it",
+                kind="unsupported-op",
+            )
+        return self._terms[op.addr]
+
+    def lies_at(self, tile: SSAValue, address: Term) -> None:
+        """From here on the tile lies there."""
+        assert isinstance(tile.type, TileBufType)
+        self._places[tile] = whole(tile.type.data, address)
+
+    # --- what ops touch ---
+
+    def place(self, tile: SSAValue, op: Operation) -> Place:
+        """Where a tile operand of `op` lies. Tiles that control flow chooses are whole ones."""
+        found = self._places.get(tile)
+        if found is not None:
+            return found
+        address = self._terms.get(tile)
+        if address is None or not isinstance(tile.type, TileBufType):
+            raise _unsupported(op, "where one of its tiles lies is not known")
+        return whole(tile.type.data, address)
+
+    def address(self, tile: SSAValue, op: Operation) -> Term:
         """The byte address of a tile that control flow passes on."""
-        address = self._addresses.get(tile, self._terms.get(tile))
-        if address is None:
-            owner = tile.owner
-            assert isinstance(owner, Operation)
-            raise _unsupported(owner, "its tile is passed on, and where it lies is not known")
-        return address
+        place = self.place(tile, op)
+        if len(place.bytes().runs) > 1:
+            raise _unsupported(op, "a window of a tile is passed on")
+        return place.bytes().address
 
     def choose(self, op: Operation) -> None:
         """`arith.select` of two tiles."""
         condition, yes, no = op.operands
-        self._addresses[op.results[0]] = apply(Fn.SELECT, self._terms[condition], self.address(yes), self.address(no))
+        address = apply(Fn.SELECT, self._terms[condition], self.address(yes, op), self.address(no, op))
+        self.lies_at(op.results[0], address)
 
-    def touch(self, op: TileOp, operand: Operand, value: SSAValue) -> Touch:
+    def touch(self, op: TileOp, use: Use, operand: Operand, value: SSAValue) -> Touch:
         """What the op does to one operand in memory."""
         if value in self._windows:
             return Touch(self._windows[value], operand.role.reads, operand.role.writes)
-        if not isinstance(value.type, TileBufType):
-            raise _unsupported(op, f"where its operand {operand.name} lies is not known")
-        spec = value.type.data
-        where = Local(spec.space, self.address(value), ((0, spec.footprint),))
+        place = self.place(value, op)
+        where = place.bytes()
+        start, stop = use.row.extent(use, operand.name)
+        if place.whole and (start, stop) != (0, place.base.footprint):
+            where = replace(where, runs=((start, stop),))
         return Touch(where, operand.role.reads, operand.role.writes)
 
 

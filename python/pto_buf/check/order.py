@@ -126,6 +126,10 @@ class _Judge:
     def _did(self, step: Did) -> None:
         pipes = [_NUMBER[pipe] for pipe in step.pipes]
         now = {pipe: self._advance(pipe) for pipe in pipes}
+        for flag in step.raises:
+            if pending := self._tokens.get(flag):
+                point = Point(step.site, step.pipes[0], step.trips)
+                self._report(Finding(Fault.CLASH, point, pending[-1].point, flag=flag))
         for access in step.accesses:
             for atom in self._atoms.of(access.where):
                 held = self._held.get(atom)

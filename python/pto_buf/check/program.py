@@ -80,11 +80,15 @@ class Touch:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A tile op. With several pipes it counts on each, since sources disagree on which runs it."""
+    """A tile op. With several pipes it counts on each, since sources disagree on which runs it.
+
+    `raises` are flags (source, destination, id) that it uses inside itself: none may be set around it.
+    """
 
     site: Site
     pipes: tuple[Pipe, ...]
     touches: tuple[Touch, ...]
+    raises: tuple[tuple[Pipe, Pipe, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

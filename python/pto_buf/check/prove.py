@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import lcm
+from math import lcm, prod
 
 from pto_buf.check.alarms import Alarm
 from pto_buf.check.concrete import check_run, search
@@ -20,7 +20,7 @@ from pto_buf.check.terms import Term
 from pto_buf.check.tracker import Tracker, make_tracker
 from pto_buf.check.values import ValueSets
 from pto_buf.check.windows import Tracking, tracking_forms, trackings
-from pto_buf.check.witness import witness
+from pto_buf.check.witness import witnesses
 
 Moduli = tuple[tuple[int, int], ...]
 """Variable and modulus, by key."""
@@ -29,6 +29,7 @@ MOST_STATES = 20_000
 """States of one group in one stage."""
 
 _MOST_WITNESSES = 24
+_WIDER = 4
 
 
 @dataclass
@@ -59,7 +60,7 @@ class Prover:
         self._code: Code = self._prepared.program.codes[0]
         values = ValueSets(self._prepared.program, self._code, self._prepared.known)
         self._ground: Ground = survey_ground(self._code, values, model)
-        self._forms = forms_of(self._prepared.program, self._code)
+        self._forms = forms_of(self._prepared.program, self._code, values.ends())
         live = live_variables(self._code, windows=False)
         meet = joins(self._code.instructions)
         self._setting = Setting(self._prepared.program, self._code, model, self._ground, live, meet)
@@ -133,14 +134,14 @@ class Prover:
         demands = self.demands()
         every = tuple(dict.fromkeys(demands.values()))
         left: dict[Goal, str] = dict.fromkeys(demands, "")
-        for stage in range(4):
+        for stage in range(5):
             groups: dict[tuple[Moduli, ...], list[Goal]] = {}
             for goal in left:
                 groups.setdefault(self._tries(stage, demands[goal], every), []).append(goal)
             before = left
             left = {}
             for tries, goals in groups.items():
-                left.update(self._stage(tries, goals, stage > 0, before))
+                left.update(self._stage(tries, goals, stage, before))
             if not left or self._found:
                 break
         self._proof.findings = tuple(self._found.values())
@@ -148,13 +149,17 @@ class Prover:
         return self._proof
 
     def _tries(self, stage: int, own: Moduli, every: Sequence[Moduli]) -> tuple[Moduli, ...]:
-        """What residues to follow: the goal's own; with those of bounds; with one other's; with all."""
+        """What residues to follow: the goal's own; with those of bounds; with one other's; with all.
+
+        A last time with all, and small numbers told apart even where no comparison does, to find a run.
+        """
         if stage == 0:
             return (own,)
         if stage == 1:
             return (self._closed(own),)
         if stage == 2:
-            return tuple(dict.fromkeys(self._closed(own, other) for other in every if other != own))
+            others = dict.fromkeys(self._closed(own, other) for other in every if other != own)
+            return tuple(sorted(others, key=lambda moduli: prod(modulus for _, modulus in moduli)))
         return (self._closed(*every),)
 
     def _closed(self, *parts: Moduli) -> Moduli:
@@ -166,7 +171,7 @@ class Prover:
         return tuple(sorted(demand.moduli.items()))
 
     def _stage(
-        self, tries: tuple[Moduli, ...], goals: Sequence[Goal], bounds: bool, reasons: Mapping[Goal, str]
+        self, tries: tuple[Moduli, ...], goals: Sequence[Goal], stage: int, reasons: Mapping[Goal, str]
     ) -> dict[Goal, str]:
         """The goals that none of the tries proves, each with what stood in the way."""
         left = {goal: reasons[goal] for goal in goals}
@@ -174,18 +179,20 @@ class Prover:
             together = tuple(goal for goal in left if goal.window is None)
             after: dict[Goal, str] = {}
             if together:
-                after.update(self._explore(moduli, together, bounds))
+                after.update(self._explore(moduli, together, stage))
             for goal in left:
                 if goal.window is not None:
-                    after.update(self._explore(moduli, (goal,), bounds))
+                    after.update(self._explore(moduli, (goal,), stage))
             left = after
         return left
 
-    def _explore(self, moduli: Moduli, goals: Sequence[Goal], bounds: bool) -> dict[Goal, str]:
+    def _explore(self, moduli: Moduli, goals: Sequence[Goal], stage: int) -> dict[Goal, str]:
         window = self._windows.get(goals[0])
         forms = self._forms if window is None else window.forms
-        scope = Scope(forms.bounds, dict(moduli), self._prepared.known)
-        residues = live_residues(self._code, terms_of, bounds)
+        wider = _WIDER if stage == 4 else 0
+        followed = {form: (low - wider, high + wider) for form, (low, high) in forms.bounds.items()}
+        scope = Scope(followed, dict(moduli), self._prepared.known)
+        residues = live_residues(self._code, terms_of, stage > 0)
         if window is None:
             bits = lay_out(goals, self._ground, self._model)
             outcome = Explorer(self._setting, scope, bits, residues, self._limit).explore()
@@ -196,7 +203,7 @@ class Prover:
         if not outcome.complete:
             if len(goals) > 1:
                 half = len(goals) // 2
-                return {**self._explore(moduli, goals[:half], bounds), **self._explore(moduli, goals[half:], bounds)}
+                return {**self._explore(moduli, goals[:half], stage), **self._explore(moduli, goals[half:], stage)}
             return {goals[0]: f"more than {self._limit} states"}
         left: dict[Goal, str] = {goal: self._blind_words(goal) for goal in outcome.alarms.blind}
         for alarm in outcome.alarms.alarms[:_MOST_WITNESSES]:
@@ -206,11 +213,12 @@ class Prover:
 
     def _confirm(self, alarm: Alarm) -> None:
         """Looks for a run that shows it, and keeps all that is wrong in that run."""
-        choice = witness(self._prepared, self._code, alarm.trail)
-        if choice is None:
-            return
-        for finding in check_run(self._program, self._model, choice).findings:
-            self._found.setdefault(finding.key, finding)
+        for choice in witnesses(self._prepared, self._code, alarm.trail):
+            findings = check_run(self._program, self._model, choice).findings
+            if findings:
+                for finding in findings:
+                    self._found.setdefault(finding.key, finding)
+                return
 
     # --- words ---
 

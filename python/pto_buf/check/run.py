@@ -69,7 +69,8 @@ class _Walker:
             at += 1
             match one:
                 case Run():
-                    yield Did(one.site, one.pipes, tuple(self._access(touch) for touch in one.touches), self._trips)
+                    accesses = tuple(self._access(touch) for touch in one.touches)
+                    yield Did(one.site, one.pipes, accesses, self._trips, one.raises)
                 case SetFlag():
                     yield Set(one.site, one.src, one.dst, self._value(one.lane), self._trips)
                 case WaitFlag():

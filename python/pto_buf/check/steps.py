@@ -48,6 +48,7 @@ class Did:
     pipes: tuple[Pipe, ...]
     accesses: tuple[Access, ...]
     trips: Trips
+    raises: tuple[tuple[Pipe, Pipe, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

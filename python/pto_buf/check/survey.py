@@ -1,6 +1,6 @@
 """What the terms of a program ask about: which polynomials are compared with what, which residues decide. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import gcd, lcm
 
 from pto_buf.check.poly import Form, Poly, constant, form_poly, form_variables, plus, replaced, split, times, variable
@@ -61,7 +61,9 @@ def _loose(term: Node) -> tuple[Poly, ...]:
 class Forms:
     """Collects the polynomials to follow, and between which values each has to be exact."""
 
-    def __init__(self) -> None:
+    def __init__(self, ends: Mapping[int, tuple[int, int]]) -> None:
+        self._ends = ends
+        """The lowest and highest value of the variables that have few."""
         self.bounds: dict[Form, tuple[int, int]] = {}
         self.changes: dict[int, list[Poly]] = {}
         """What each variable may be replaced by."""
@@ -143,16 +145,27 @@ class Forms:
         bare = [(atom, factor) for atom, factor in as_sum(term).parts if isinstance(atom, Var)]
         if bare:
             form, _ = split(Poly(tuple(((atom.key,), factor) for atom, factor in bare), 0))
-            self.need(form_poly(form), *_EXACT)
+            self.need(form_poly(form), *self._extent(form))
         for atom, _ in as_sum(term).parts:
             if isinstance(atom, Node) and atom.fn is Fn.SELECT:
                 self.exactly(atom.args[1])
                 self.exactly(atom.args[2])
 
+    def _extent(self, form: Form) -> tuple[int, int]:
+        """From the lowest to the highest value that the form can have, if these are known."""
+        low, high = _EXACT
+        ends = [self._ends.get(mono[0]) for mono, _ in form]
+        known = [one for one in ends if one is not None]
+        if len(known) == len(ends):
+            products = [sorted((factor * a, factor * b)) for (_, factor), (a, b) in zip(form, known, strict=True)]
+            low = min(low, sum(least for least, _ in products))
+            high = max(high, sum(most for _, most in products))
+        return low, high
+
     # --- closing ---
 
     def copy(self) -> "Forms":
-        other = Forms()
+        other = Forms(self._ends)
         other.bounds, other.changes = dict(self.bounds), self.changes
         return other
 
@@ -173,9 +186,9 @@ class Forms:
             fresh = found
 
 
-def forms_of(program: Program, code: Code) -> Forms:
-    """The forms that a program compares, and what they turn into."""
-    forms = Forms()
+def forms_of(program: Program, code: Code, ends: Mapping[int, tuple[int, int]]) -> Forms:
+    """The forms that a program compares, and what they turn into. `ends`: of the variables that have few values."""
+    forms = Forms(ends)
     changes = forms.changes
     for info in program.variables:
         if info.boolean:

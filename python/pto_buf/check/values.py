@@ -76,6 +76,10 @@ class ValueSets:
         values = self._of_node(term)
         return values is not None and min(values, default=0) >= 0
 
+    def ends(self) -> dict[int, tuple[int, int]]:
+        """The lowest and the highest value of each variable that has few."""
+        return {key: (min(values), max(values)) for key, values in self._of.items() if values}
+
     def of(self, term: Term) -> Values:
         if isinstance(term, Var):
             return self._of.get(term.key)

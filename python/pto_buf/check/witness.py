@@ -10,6 +10,9 @@ from pto_buf.check.program import Assign, Branch, Code, Fresh, Jump, Kind
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
 
 _MOST_TRIED = 20_000
+_PARTS = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1)
+"""How much of a trail, from its end, is tried."""
+
 _WIDEST = 48
 """How far above its lowest possible value an argument is tried."""
 
@@ -23,9 +26,22 @@ class _Path:
     """For each new symbol, the variable that was made, and how often it had been before."""
 
 
-def witness(prepared: Prepared, code: Code, trail: Trail) -> Choice | None:
-    """A run that goes the way of the trail, if one is found."""
+def witnesses(prepared: Prepared, code: Code, trail: Trail) -> Iterator[Choice]:
+    """A run that goes the way of the trail; if there is none, runs that go the way of its later parts.
+
+    A trail forgets what no later instruction asks, so that in it two loops with one bound may have run differently.
+    """
     path = _replay(prepared, code, trail)
+    seen: list[Choice] = []
+    for part in _PARTS:
+        conditions = path.conditions[int(len(path.conditions) * (1 - part)) :]
+        choice = _choice(prepared, _Path(conditions, path.made))
+        if choice is not None and not any(choice.arguments == other.arguments for other in seen):
+            seen.append(choice)
+            yield choice
+
+
+def _choice(prepared: Prepared, path: _Path) -> Choice | None:
     symbols = _symbols(prepared, path)
     values = _solve(path.conditions, symbols)
     if values is None:

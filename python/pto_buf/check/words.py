@@ -144,6 +144,18 @@ def _overflow(finding: Finding, run: str) -> Diagnostic:
     )
 
 
+def _clash(finding: Finding, run: str) -> Diagnostic:
+    second, first = finding.second, finding.first
+    assert first is not None
+    return Diagnostic(
+        f"flag [{flag_words(finding)}] is set when {second.site.name} runs, which uses it inside itself{_tail(run)}",
+        second.site.place,
+        _both(first, second),
+        "use another id across this op, or wait for the flag before it",
+        finding.fault.value,
+    )
+
+
 def _leftover(finding: Finding, run: str) -> Diagnostic:
     end = finding.first
     assert end is not None
@@ -187,6 +199,7 @@ _WORDS: Mapping[Fault, Callable[[Finding, str], Diagnostic]] = {
     Fault.GLOBAL_READ: _global_read,
     Fault.DEADLOCK: _deadlock,
     Fault.OVERFLOW: _overflow,
+    Fault.CLASH: _clash,
     Fault.LEFTOVER: _leftover,
     Fault.LANE: _lane,
     Fault.NO_FINAL_BARRIER: _no_final_barrier,
