@@ -1,6 +1,7 @@
 """`pto-buf`: what it prints, what it writes, and with which status it ends."""
 
 import subprocess
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -145,10 +146,12 @@ def test_the_examples_have_the_memory_and_the_fences_that_they_promise(
 
 
 def _classes(report: str) -> list[str]:
-    """The classes of the ops of the innermost loop, in issue order."""
+    """The classes of the ops of the first innermost loop, in issue order."""
     lines = report[report.index("order\n") : report.index("fences\n")].splitlines()
-    deepest = max(len(line) - len(line.lstrip()) for line in lines)
-    return [line.split()[0] for line in lines if len(line) - len(line.lstrip()) == deepest]
+    depths = [len(line) - len(line.lstrip()) for line in lines]
+    first = depths.index(max(depths))
+    innermost = takewhile(lambda pair: pair[1] == max(depths), zip(lines[first:], depths[first:], strict=True))
+    return [line.split()[0] for line, _ in innermost]
 
 
 @pytest.mark.parametrize(

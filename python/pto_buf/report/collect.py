@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from pto_buf.check.build import build
 from pto_buf.check.concrete import Choice, data_dependent, open_arguments, steps_of
@@ -92,14 +92,29 @@ def _slot_of(op: SlotOp) -> str:
     return alloc.set_name.data if count == 1 else f"{alloc.set_name.data}[{_index(owner.index)}]"
 
 
-def _index(value: SSAValue) -> str:
-    """A slot index as far as its op says it briefly."""
-    if isinstance(value, BlockArgument) or constant_of(value) is not None or value.name_hint:
-        return _words(value)
+_OPERATORS = {
+    "arith.addi": "+",
+    "arith.subi": "-",
+    "arith.muli": "*",
+    "arith.remui": "%",
+    "arith.remsi": "%",
+    "arith.andi": "&",
+    "arith.divui": "//",
+    "arith.divsi": "//",
+    "arith.floordivsi": "//",
+}
+
+
+def _index(value: SSAValue, depth: int = 0) -> str:
+    """A slot index as arithmetic of counters and arguments, as far as that is short."""
     owner = value.owner
-    assert isinstance(owner, Operation)
-    operator = {"arith.remui": "%", "arith.remsi": "%", "arith.andi": "&", "arith.addi": "+"}.get(owner.name)
-    return operator.join(f" {_index(part)} " for part in owner.operands).strip() if operator else "..."
+    if isinstance(value, BlockArgument) or constant_of(value) is not None or isinstance(owner, Block):
+        return _words(value)
+    operator = _OPERATORS.get(owner.name)
+    if operator is None or depth == 3:
+        return _words(value)
+    left, right = (_index(part, depth + 1) for part in owner.operands)
+    return f"{left} {operator} {right}" if depth == 0 else f"({left} {operator} {right})"
 
 
 def events(function: FuncOp) -> tuple[EventLine, ...]:
