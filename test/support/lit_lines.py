@@ -1,6 +1,6 @@
 """lit's RUN lines, executed in this process: a line takes milliseconds here and a third of a second as processes.
 
-What is understood: `pto-buf-opt`, `pto-buf` and `filecheck` in this process, any other program as a process, joined by
+What is understood: `pto-buf-opt` and `filecheck` in this process, any other program as a process, joined by
 `|`, `&&`, `||`, `;`, with `not`, `!`, and the redirections `<`, `>`, `2>` and `2>&1`. lit itself, with `lit.cfg.py`
 beside, reads the same lines with the same substitutions; a test compares the two.
 """
