@@ -56,6 +56,12 @@ def test_redirections(tmp_path: Path):
         run_line(f"echo a >> {file}")
 
 
+def test_the_command_line_for_people_runs_here_too():
+    outcome = run_line("pto-buf no-such-command")
+    assert outcome.status == 2
+    assert "no-such-command" in outcome.err
+
+
 def test_filecheck_fails_when_it_should(tmp_path: Path):
     file = tmp_path / "checks"
     file.write_text("// CHECK: b\n")

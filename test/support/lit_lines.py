@@ -1,6 +1,6 @@
 """lit's RUN lines, executed in this process: a line takes milliseconds here and a third of a second as processes.
 
-What is understood: `pto-buf-opt` and `filecheck` in this process, any other program as a process, joined by
+What is understood: `pto-buf-opt`, `pto-buf` and `filecheck` in this process, any other program as a process, joined by
 `|`, `&&`, `||`, `;`, with `not`, `!`, and the redirections `<`, `>`, `2>` and `2>&1`. lit itself, with `lit.cfg.py`
 beside, reads the same lines with the same substitutions; a test compares the two.
 """
@@ -174,6 +174,12 @@ def _opt(arguments: list[str]) -> int:
     return main(arguments)
 
 
+def _cli(arguments: list[str]) -> int:
+    from pto_buf.tools.cli import main
+
+    return main(arguments)
+
+
 def _filecheck(arguments: list[str]) -> int:
     from filecheck.main import main
 
@@ -181,4 +187,8 @@ def _filecheck(arguments: list[str]) -> int:
     return 0
 
 
-_IN_PROCESS: Mapping[str, Callable[[list[str]], int]] = {"pto-buf-opt": _opt, "filecheck": _filecheck}
+_IN_PROCESS: Mapping[str, Callable[[list[str]], int]] = {
+    "pto-buf-opt": _opt,
+    "pto-buf": _cli,
+    "filecheck": _filecheck,
+}
