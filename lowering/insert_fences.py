@@ -25,12 +25,13 @@ from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
 from pto_buf.fences.pools import Pool
 from pto_buf.fences.tree import Site
-from pto_buf.hw import Pipe, Target
+from pto_buf.hw import Pipe, Space, Target
 from pto_buf.lowering.constants import INDEX, Constants
 from pto_buf.lowering.fenced import RETURNS
 from pto_buf.lowering.hoisting import Hoisting, computed_for
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.observed import observed_flow
+from pto_buf.slots.program import SlotSet
 from pto_buf.source import place_of
 
 
@@ -51,12 +52,35 @@ def _fence(function: FuncOp, target: Target) -> None:
     if not built.sets:
         _close(function)
         return
-    pools = [Pool((slots,)) for slots in built.program.sets]
+    pools = [Pool(tuple(sets)) for sets in sharing_bytes(built, target)]
     plan = plan_fences(built.program, pools, observed_flow(built.program), target)
     for lost in plan.lost:
         warn(place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")
     _Writer(function, built).write(plan)
     _close(function)
+
+
+def sharing_bytes(built: Built, target: Target) -> list[list[SlotSet]]:
+    """The slot sets in groups that have bytes in common, as far as their addresses are planned."""
+    spans: dict[Space, list[tuple[int, int, SlotSet]]] = {}
+    groups: list[list[SlotSet]] = []
+    for slots in built.program.sets:
+        address = built.sets[slots.key].addr
+        if address is None:
+            groups.append([slots])
+            continue
+        start, tile = address.value.data, slots.tile
+        end = start + (slots.count - 1) * target.stride(tile.space, tile.footprint) + tile.footprint
+        spans.setdefault(tile.space, []).append((start, end, slots))
+    for space in spans.values():
+        behind = -1
+        for start, end, slots in sorted(space, key=lambda span: (span[0], span[1], span[2].key)):
+            if start < behind:
+                groups[-1].append(slots)
+            else:
+                groups.append([slots])
+            behind = max(behind, end)
+    return sorted((sorted(group, key=lambda slots: slots.key) for group in groups), key=lambda group: group[0].key)
 
 
 def _close(function: FuncOp) -> None:

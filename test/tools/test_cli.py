@@ -87,7 +87,7 @@ def test_the_same_file_compiles_to_the_same_text(kernel: Path, capsys: pytest.Ca
 MISTAKES = {
     "syntax error": ("        cell = ring[i % 3]", "        cell = ring[i % 3", 15),
     "unknown op": ("pl.mul(cell, 0.5)", "pl.frobnicate(cell, 0.5)", 17),
-    "wrong dtype": ("    src: pl.Tensor[[STEPS * ROWS, 64], pl.FP32]", "    src: pl.Tensor[[STEPS * ROWS, 64], pl.FP16]", 16),
+    "wrong dtype": ("src: pl.Tensor[[STEPS * ROWS, 64], pl.FP32]", "src: pl.Tensor[[STEPS * ROWS, 64], pl.FP16]", 16),
     "unsupported statement": ("        cell = ring[i % 3]", "        assert i < 3\n        cell = ring[i % 3]", 15),
     "index out of range": ("ring[i % 3]", "ring[i % 4]", 15),
     "too large": ("create_tile_buffers(3", "create_tile_buffers(16", 13),
