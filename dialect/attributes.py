@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import ClassVar, cast
 
-from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, IntegerType, StringAttr
+from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerAttr, IntegerType, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Data, SpacedOpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
@@ -90,6 +90,8 @@ def attr_of(type: str, word: str) -> Attribute:
         return WORD_ATTRS[type](word)
     if type == "bool":
         return BoolAttr.from_bool(word == "true")
+    if type == "unit":
+        return UnitAttr()
     return StringAttr(word) if type == "string" else IntegerAttr(int(word), 32)
 
 
@@ -97,8 +99,10 @@ def is_a(attr: Attribute, type: str) -> bool:
     """Whether `attr` is of the kind that the op table calls `type`."""
     if type in WORD_ATTRS:
         return isinstance(attr, WORD_ATTRS[type])
-    if type == "string":
-        return isinstance(attr, StringAttr)
+    if type == "any":
+        return True
+    if type in ("string", "unit"):
+        return isinstance(attr, StringAttr if type == "string" else UnitAttr)
     number = _number(attr)
     return number is not None and (number.type == _BOOL) == (type == "bool")
 
@@ -129,6 +133,13 @@ class PipeAttr(Data[Pipe]):
         with parser.in_angle_brackets():
             return _PIPES[parse_word(parser, _PIPES)]
 
+    @classmethod
+    def of_word(cls, parser: AttrParser, word: str, pos: int) -> Pipe:
+        """The pipe that a word names, for spellings without brackets."""
+        if word not in _PIPES:
+            parser.raise_error(f"'{word}' is none of {', '.join(_PIPES)}", pos)
+        return _PIPES[word]
+
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{self.data.pto}>")
 
@@ -143,6 +154,13 @@ class EventIdAttr(Data[int]):
     def parse_parameter(cls, parser: AttrParser) -> int:
         with parser.in_angle_brackets():
             return _EVENTS[parse_word(parser, _EVENTS)]
+
+    @classmethod
+    def of_word(cls, parser: AttrParser, word: str, pos: int) -> int:
+        """The id that a word names, for spellings without brackets."""
+        if word not in _EVENTS:
+            parser.raise_error(f"'{word}' is none of {', '.join(_EVENTS)}", pos)
+        return _EVENTS[word]
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<EVENT_ID{self.data}>")

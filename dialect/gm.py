@@ -1,4 +1,4 @@
-"""Ops of the `pto` dialect on global memory: tensors with strides, windows of them, pointers."""
+"""Ops of the `pto` dialect on global memory: tensors with strides, and windows of them."""
 
 from typing import Self, cast
 
@@ -18,6 +18,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from pto_buf.dialect.table.row import ViewSpec
+from pto_buf.dialect.tile_op import constant_of
 from pto_buf.dialect.types import PartitionViewType, PtrSpec, PtrType, TensorViewType
 
 
@@ -115,9 +117,14 @@ class PartitionViewOp(IRDLOperation):
         sizes = _parse_indices(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
+        pos = parser.pos
         tensor = parser.parse_type()
-        parser.parse_punctuation("->")
-        view = parser.parse_type()
+        if not isinstance(tensor, TensorViewType):
+            parser.raise_error(f"expected a !pto.tensor_view, found {tensor}", pos)
+        if parser.parse_optional_punctuation("->"):
+            view = parser.parse_type()
+        else:
+            view = PartitionViewType(ViewSpec(tuple(constant_of(size) for size in sizes), tensor.data.dtype))
         return cls.build(
             operands=[parser.resolve_operand(source, tensor), offsets, sizes],
             result_types=[view],

@@ -3,7 +3,7 @@
 from typing import Self
 
 from xdsl.dialects.builtin import I64, i64
-from xdsl.ir import Region
+from xdsl.ir import Block, Region
 from xdsl.irdl import IRDLOperation, irdl_op_definition, region_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -22,7 +22,10 @@ class SectionOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        op = cls(parser.parse_region())
+        body = parser.parse_region()
+        if not body.blocks:
+            body.add_block(Block())
+        op = cls(body)
         op.attributes = parser.parse_optional_attr_dict()
         return op
 

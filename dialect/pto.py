@@ -4,21 +4,43 @@ from collections.abc import Mapping
 from typing import Self
 
 from xdsl.ir import Dialect
+from xdsl.irdl import result_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import WORD_ATTRS, EventIdAttr, KernelKindAttr, PipeAttr
+from pto_buf.dialect.comm import COMM_OPS
+from pto_buf.dialect.cross_core import CROSS_CORE_OPS
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.kernel import KERNEL_OPS
-from pto_buf.dialect.sync import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
+from pto_buf.dialect.opaque_types import OPAQUE_TYPES
+from pto_buf.dialect.pipes import PIPE_OPS, AccPushEpilogueAttr
+from pto_buf.dialect.pointers import POINTER_OPS
+from pto_buf.dialect.scalars import SCALAR_OPS
+from pto_buf.dialect.sync import SYNC_OPS, BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.table import variants
-from pto_buf.dialect.tile_op import TileOp, define
+from pto_buf.dialect.tile_op import TileOp, define, target_of
 from pto_buf.dialect.tiles import TILE_VIEW_OPS, AllocTileOp
-from pto_buf.dialect.types import PartitionViewType, PtrType, TensorViewType, TileBufType
+from pto_buf.dialect.types import MultiTileBufType, PartitionViewType, PtrType, TensorViewType, TileBufType, tile_of
 
 
 class PtoTileOp(TileOp):
     """A tile op of the `pto` dialect."""
+
+    def verify_(self) -> None:
+        super().verify_()
+        row, target = self.row, target_of(self)
+        if row.scratch is None or row.scratch_optional or target.name != "a2a3" or not self._is_placed():
+            return
+        use = self.use(target)
+        if "tmp" not in use.operands and (wanted := row.scratch(use)) is not None:
+            raise VerifyException(f"works in a scratch tile and has none; give it one like {TileBufType(wanted)}")
+
+    def _is_placed(self) -> bool:
+        """Whether the program gives addresses: then nobody else will make a scratch tile."""
+        owners = (value.owner for value in self.operands)
+        return any(isinstance(owner, AllocTileOp) and owner.addr is not None for owner in owners)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -29,8 +51,41 @@ class PtoTileOp(TileOp):
         self.print_groups(printer)
 
 
+class GetValOp(PtoTileOp):
+    """`%x = tgetval ins(%t, %i : T, index) outs : f32`: one element, on the scalar unit."""
+
+    ins = var_operand_def()
+    outs = var_operand_def()
+    value = result_def()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        parser.parse_keyword("ins")
+        ins, _ = cls.parse_group(parser)
+        parser.parse_keyword("outs")
+        parser.parse_punctuation(":")
+        value = parser.parse_type()
+        return cls.build(operands=[ins, []], result_types=[value], attributes=parser.parse_optional_attr_dict())
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ins(")
+        printer.print_list(self.ins, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_list(self.ins, lambda value: printer.print_attribute(value.type))
+        printer.print_string(") outs : ")
+        printer.print_attribute(self.value.type)
+        printer.print_op_attributes(self.attributes)
+
+    def verify_(self) -> None:
+        super().verify_()
+        tile = tile_of(self.ins[0].type)
+        if tile is not None and str(self.value.type).removeprefix("!pto.") != tile.dtype:
+            raise VerifyException(f"yields {self.value.type}, the tile holds {tile.dtype}")
+
+
 TILE_OPS: Mapping[str, type[TileOp]] = {
-    mnemonic: define(PtoTileOp, f"pto.{mnemonic}", rows) for mnemonic, rows in variants().items()
+    mnemonic: define(GetValOp if mnemonic == "tgetval" else PtoTileOp, f"pto.{mnemonic}", rows)
+    for mnemonic, rows in variants().items()
 }
 
 PTO = Dialect(
@@ -42,11 +97,12 @@ PTO = Dialect(
         *TILE_VIEW_OPS,
         *KERNEL_OPS,
         *TILE_OPS.values(),
-        SetFlagOp,
-        WaitFlagOp,
-        SetFlagDynOp,
-        WaitFlagDynOp,
-        BarrierOp,
+        *SYNC_OPS,
+        *CROSS_CORE_OPS,
+        *POINTER_OPS,
+        *SCALAR_OPS,
+        *PIPE_OPS,
+        *COMM_OPS,
     ],
     [
         TileBufType,
@@ -56,6 +112,9 @@ PTO = Dialect(
         PipeAttr,
         EventIdAttr,
         KernelKindAttr,
+        AccPushEpilogueAttr,
+        MultiTileBufType,
+        *OPAQUE_TYPES,
         *WORD_ATTRS.values(),
     ],
 )

@@ -22,6 +22,7 @@ from xdsl.irdl import (
     result_def,
     traits_def,
     var_operand_def,
+    var_result_def,
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -29,7 +30,7 @@ from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.table import ROWS, rows_by_mnemonic
-from pto_buf.dialect.table.row import Kind, Operand, OpRow
+from pto_buf.dialect.table.row import Kind, Operand, OpRow, Role
 from pto_buf.dialect.tile_op import TileOp, constant_of, define
 from pto_buf.dialect.types import (
     EventSpec,
@@ -174,33 +175,88 @@ class IntoOp(SlotOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         ins, outs, attributes = cls.parse_groups(parser)
-        valid: list[SSAValue] = []
-        if parser.parse_optional_keyword("valid"):
-            names = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
-            valid = [parser.resolve_operand(name, IndexType()) for name in names]
+        valid = _parse_valid(parser)
         parser.parse_punctuation("->")
         return cls.build(operands=[ins, outs, valid], result_types=[parser.parse_type()], attributes=attributes)
 
     def print(self, printer: Printer) -> None:
         self.print_groups(printer)
-        if self.valid:
-            printer.print_string(" valid(")
-            printer.print_list(self.valid, printer.print_ssa_value)
-            printer.print_string(")")
+        _print_valid(printer, tuple(self.valid))
         printer.print_string(" -> ")
         printer.print_attribute(self.value.type)
 
     def verify_(self) -> None:
         super().verify_()
         (slot,) = self.outs
-        if not isinstance(slot.type, SlotType):
-            raise VerifyException(f"writes a slot, found {slot.type}")
-        value, held = self.value.type.data, slot.type.data
-        if value.with_valid(*held.valid) != held:
-            raise VerifyException(f"yields {self.value.type}, its slot holds {slot.type}")
-        unknown = sum(extent is None for extent in value.valid)
+        _verify_held(self.value.type, slot.type)
+        unknown = sum(extent is None for extent in self.value.type.data.valid)
         if len(self.valid) != unknown:
             raise VerifyException(f"its value has {unknown} run-time extents, valid(...) gives {len(self.valid)}")
+
+
+class IntoManyOp(SlotOp):
+    """`%v, %w = x_into ins(..) outs(%s, %t : S, T) valid(..) -> V, W`: an into-op that writes several slots.
+
+    One value for each output that is a tile, scratch left out; `valid` has the extents of all in a row.
+    """
+
+    ins = var_operand_def()
+    outs = var_operand_def()
+    valid = var_operand_def(IndexType)
+    values = var_result_def(TileBufType)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        ins, outs, attributes = cls.parse_groups(parser)
+        valid = _parse_valid(parser)
+        parser.parse_punctuation("->")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        return cls.build(operands=[ins, outs, valid], result_types=[types], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        self.print_groups(printer)
+        _print_valid(printer, tuple(self.valid))
+        printer.print_string(" -> ")
+        printer.print_list(self.values, lambda value: printer.print_attribute(value.type))
+
+    def verify_(self) -> None:
+        super().verify_()
+        held = [value.type for operand, value in self.named_operands() if operand in self.row.outs and _kept(operand)]
+        if len(held) != len(self.values):
+            raise VerifyException(f"yields {len(self.values)} values, writes {len(held)} slots")
+        unknown = 0
+        for slot, value in zip(held, self.values, strict=True):
+            _verify_held(value.type, slot)
+            unknown += sum(extent is None for extent in value.type.data.valid)
+        if len(self.valid) != unknown:
+            raise VerifyException(f"its values have {unknown} run-time extents, valid(...) gives {len(self.valid)}")
+
+
+def _kept(operand: Operand) -> bool:
+    """Whether an output's content is a value of its own."""
+    return operand.kind is Kind.TILE and operand.role is not Role.SCRATCH
+
+
+def _verify_held(value: TileBufType, slot: Attribute) -> None:
+    if not isinstance(slot, SlotType):
+        raise VerifyException(f"writes a slot, found {slot}")
+    if value.data.with_valid(*slot.data.valid) != slot.data:
+        raise VerifyException(f"yields {value}, its slot holds {slot}")
+
+
+def _parse_valid(parser: Parser) -> list[SSAValue]:
+    """`valid(%r, %c)`, if there."""
+    if not parser.parse_optional_keyword("valid"):
+        return []
+    names = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_unresolved_operand)
+    return [parser.resolve_operand(name, IndexType()) for name in names]
+
+
+def _print_valid(printer: Printer, valid: tuple[SSAValue, ...]) -> None:
+    if valid:
+        printer.print_string(" valid(")
+        printer.print_list(valid, printer.print_ssa_value)
+        printer.print_string(")")
 
 
 class StoreOp(SlotOp):
@@ -216,7 +272,9 @@ class StoreOp(SlotOp):
 
 
 INTO_BY_DSL: Mapping[str, type[TileOp]] = {
-    row.dsl: define(IntoOp, f"ptobuf.{row.into_name}", (row,)) for row in ROWS if row.out.kind is Kind.TILE
+    row.dsl: define(IntoManyOp if row.more_outs else IntoOp, f"ptobuf.{row.into_name}", (row,))
+    for row in ROWS
+    if row.out.kind is Kind.TILE
 }
 """By the row's name in pypto."""
 

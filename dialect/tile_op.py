@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from xdsl.dialects.arith import ConstantOp
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -29,7 +29,7 @@ from pto_buf.dialect.table.row import (
     match,
 )
 from pto_buf.dialect.types import PartitionViewType, tile_of
-from pto_buf.hw import A2A3, Target, target_of_arch
+from pto_buf.hw import A2A3, Space, Target, target_of_arch
 
 ARCH_ATTRIBUTE = "pto.target_arch"
 
@@ -87,7 +87,7 @@ class TileOp(IRDLOperation):
     def _is(self, row: OpRow, ins: Sequence[Value], outs: Sequence[Value]) -> bool:
         found = match(self.spelt_ins(row), ins), match(row.outs, outs)
         return all(
-            operands is not None and all(op.kind.takes(value) for op, value in zip(operands, values, strict=True))
+            operands is not None and all(op.takes(value) for op, value in zip(operands, values, strict=True))
             for operands, values in zip(found, (ins, outs), strict=True)
         ) and all(attr.name in self.attributes for attr in row.attrs if attr.required)
 
@@ -133,10 +133,24 @@ class TileOp(IRDLOperation):
         for operand, value in self.named_operands():
             _verify_kind(operand, value)
         self._verify_attributes(row)
+        self._verify_source(row)
         try:
             self.form(target_of(self))
         except TableError as error:
             raise VerifyException(error.message) from None
+
+    def _verify_source(self, row: OpRow) -> None:
+        """A move reads a boxed tile as if it had all the rows of the tile that it is a window of."""
+        owner = self.ins[0].owner if row.mnemonic == "tmov" and self.ins else None
+        if not isinstance(owner, Operation) or owner.name != "pto.subview":
+            return
+        window, whole = tile_of(self.ins[0].type), tile_of(owner.operands[0].type)
+        if window is None or whole is None or window.space is not Space.MAT or not window.boxed:
+            return
+        if window.rows != whole.rows:
+            raise VerifyException(
+                f"moves {window.rows} of {whole.rows} rows of a boxed mat tile, which are read wrongly; use textract"
+            )
 
     def _verify_attributes(self, row: OpRow) -> None:
         known = {attr.name: attr for attr in row.attrs}
@@ -158,13 +172,17 @@ class TileOp(IRDLOperation):
     def parse_groups(cls, parser: Parser) -> tuple[list[SSAValue], list[SSAValue], dict[str, Attribute]]:
         """`ins(...) outs(...) {...}`."""
         parser.parse_keyword("ins")
-        ins, inner = cls._parse_group(parser)
+        ins, inner = cls.parse_group(parser)
         parser.parse_keyword("outs")
-        outs, _ = cls._parse_group(parser)
-        return ins, outs, {**inner, **parser.parse_optional_attr_dict()}
+        outs, _ = cls.parse_group(parser)
+        attributes = {**inner, **parser.parse_optional_attr_dict()}
+        for attr in (attr for row in cls.ROWS for attr in row.attrs):
+            if attr.alias is not None and attr.alias in attributes:
+                attributes[attr.name] = attributes.pop(attr.alias)
+        return ins, outs, attributes
 
     @classmethod
-    def _parse_group(cls, parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]:
+    def parse_group(cls, parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]:
         """`(%a, %b {..} : A, B, %c : C word %d : D)`: values with their types, in one go or in several."""
         keywords = tuple(dict.fromkeys(op.keyword for row in cls.ROWS for op in row.ins if op.keyword is not None))
         parser.parse_punctuation("(")
@@ -175,14 +193,19 @@ class TileOp(IRDLOperation):
             pos = parser.pos
             names = [first]
             while parser.parse_optional_punctuation(","):
-                names.append(parser.parse_unresolved_operand())
-            attributes |= parser.parse_optional_attr_dict()
+                name = parser.parse_optional_unresolved_operand()
+                if name is None:  # the comma stands before the attributes
+                    break
+                names.append(name)
+            attributes |= _parse_inner(parser)
             parser.parse_punctuation(":")
             types = [parser.parse_type()]
             first = None
             while first is None and parser.parse_optional_punctuation(","):
                 first = parser.parse_optional_unresolved_operand()
-                if first is None:
+                if first is None and (tail := parser.parse_optional_str_literal()) is not None:
+                    attributes |= {row.tail_attr: StringAttr(tail) for row in cls.ROWS if row.tail_attr is not None}
+                elif first is None:
                     types.append(parser.parse_type())
             values += parser.resolve_operands(names, types, pos)
             if first is None and any(parser.parse_optional_keyword(word) for word in keywords):
@@ -192,13 +215,22 @@ class TileOp(IRDLOperation):
 
     def print_groups(self, printer: Printer) -> None:
         """`ins(...) outs(...) {...}`."""
-        inner = self.row.inner_attrs
+        row = self.row
         printer.print_string(" ins")
-        self._print_group(printer, self.spelt_ins(self.row), self.ins, inner)
+        self._print_group(printer, self.spelt_ins(row), self.ins, row if row.inner_attrs else None)
         printer.print_string(" outs")
-        self._print_group(printer, self.row.outs, self.outs, False)
-        if not inner:
+        self._print_group(printer, row.outs, self.outs, None)
+        if not row.inner_attrs:
             printer.print_op_attributes(self._ordered_attributes())
+
+    def _print_inner(self, printer: Printer, row: OpRow) -> None:
+        attributes = self._ordered_attributes()
+        if row.tail_attr is not None:
+            attributes.pop(row.tail_attr, None)
+            printer.print_string("," if attributes else "")
+        if attributes.pop(_NO_TMP, None) is not None:
+            printer.print_string(f" {_NO_TMP}")
+        printer.print_op_attributes(attributes)
 
     def _ordered_attributes(self) -> dict[str, Attribute]:
         """The attributes in the order of the row, others behind them."""
@@ -206,16 +238,20 @@ class TileOp(IRDLOperation):
         return {name: self.attributes[name] for name in (*known, *(n for n in self.attributes if n not in known))}
 
     def _print_group(
-        self, printer: Printer, operands: Sequence[Operand], values: Sequence[SSAValue], with_attrs: bool
+        self, printer: Printer, operands: Sequence[Operand], values: Sequence[SSAValue], inner: OpRow | None
     ) -> None:
         pairs = list(self._matched(operands, values))
         together = [value for operand, value in pairs if not operand.apart and operand.keyword is None]
         printer.print_string("(")
         printer.print_list(together, printer.print_ssa_value)
-        if with_attrs:
-            printer.print_op_attributes(self._ordered_attributes())
+        tail = None if inner is None or inner.tail_attr is None else self.attributes.get(inner.tail_attr)
+        if inner is not None:
+            self._print_inner(printer, inner)
         printer.print_string(" : ")
         printer.print_list(together, lambda value: printer.print_attribute(value.type))
+        if tail is not None:
+            printer.print_string(", ")
+            printer.print_attribute(tail)
         for operand, value in pairs:
             if operand.apart or operand.keyword is not None:
                 printer.print_string(", " if operand.keyword is None else f" {operand.keyword} ")
@@ -223,6 +259,15 @@ class TileOp(IRDLOperation):
                 printer.print_string(" : ")
                 printer.print_attribute(value.type)
         printer.print_string(")")
+
+
+_NO_TMP = "no_tmp"
+
+
+def _parse_inner(parser: Parser) -> dict[str, Attribute]:
+    """The attributes inside the brackets; `no_tmp` is one without braces."""
+    marked = {_NO_TMP: UnitAttr()} if parser.parse_optional_keyword(_NO_TMP) else {}
+    return {**marked, **parser.parse_optional_attr_dict()}
 
 
 def _verify_count(what: str, wanted: Sequence[Operand], found: Sequence[SSAValue]) -> None:

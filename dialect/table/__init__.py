@@ -3,15 +3,19 @@
 from collections.abc import Mapping
 from functools import cache
 
+from pto_buf.dialect.table.compare import COMPARE_ROWS
 from pto_buf.dialect.table.convert import CONVERT_ROWS
 from pto_buf.dialect.table.cube import CUBE_ROWS
 from pto_buf.dialect.table.elementwise import ELEMENTWISE_ROWS
 from pto_buf.dialect.table.expand import EXPAND_ROWS
 from pto_buf.dialect.table.memory import MEMORY_ROWS
 from pto_buf.dialect.table.moves import MOVE_ROWS
+from pto_buf.dialect.table.quantise import QUANTISE_ROWS
+from pto_buf.dialect.table.rearrange import REARRANGE_ROWS
 from pto_buf.dialect.table.reduce import REDUCE_ROWS
 from pto_buf.dialect.table.row import OpRow
 from pto_buf.dialect.table.scalar import SCALAR_ROWS
+from pto_buf.dialect.table.sort_gather import SORT_GATHER_ROWS
 
 ROWS: tuple[OpRow, ...] = (
     *MEMORY_ROWS,
@@ -22,6 +26,10 @@ ROWS: tuple[OpRow, ...] = (
     *REDUCE_ROWS,
     *EXPAND_ROWS,
     *CONVERT_ROWS,
+    *SORT_GATHER_ROWS,
+    *REARRANGE_ROWS,
+    *QUANTISE_ROWS,
+    *COMPARE_ROWS,
 )
 
 

@@ -1,17 +1,14 @@
 """The row of the element type conversion."""
 
-from pto_buf.dialect.table.checks import (
-    at_least_bytes,
-    is_a2a3,
-    known_valid,
-    require,
-    same_shape,
-    same_valid,
-)
+from collections.abc import Sequence
+
+from pto_buf.dialect.table.checks import agree, at_least_bytes, fmt, require
 from pto_buf.dialect.table.dtypes import DtypeSets
 from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, like, vector_forms
 from pto_buf.dialect.table.row import OpRow, Use
+from pto_buf.dialect.table.scratch import conversion_bytes, for_conversion
 from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.tile import TileSpec
 
 _TO: dict[str, dict[str, str]] = {
     "a2a3": {
@@ -62,37 +59,26 @@ def _pairs() -> DtypeSets:
     }
 
 
-def scratch_bytes(use: Use) -> int:
-    """Bytes of scratch that a conversion without saturation needs on a2a3; 0 where it needs none."""
-    src, dst = use.tile("src"), use.tile("dst")
-    if use.attr("satmode") != "OFF" or not is_a2a3(use):
-        return 0
-    rows, cols = known_valid(dst)
-    if src.dtype == "f32" and dst.dtype in ("i16", "si16") and rows and cols:
-        head, rest = 4 * 64 * min(cols // 64, 255), cols % 64
-        tail = 32 * ((min(rows, 255) - 1) * (src.cols // 8) + -(-rest // 8)) if rest else 0
-        return max(head, tail)
-    if src.dtype == "f16" and dst.dtype in ("i16", "si16", "i8", "si8") and cols:
-        width = min(cols, 64)
-        to_i16 = 32 * -(-width // 8)
-        return to_i16 if dst.dtype in ("i16", "si16") else max(to_i16, 128 + 32 * -(-width // 16))
-    return 0
-
-
 def _check(use: Use) -> None:
-    same_valid("src", "dst")(use)
-    same_shape("src", "dst")(use)
-    needed = scratch_bytes(use)
-    if not needed:
-        return
-    require(
-        "tmp" in use.operands,
-        use,
-        f"{use.tile('src').dtype} to {use.tile('dst').dtype} without saturation needs {needed} bytes of scratch; "
-        "give tmp, or satmode ON",
-        kind="scratch",
-    )
-    at_least_bytes(use, "tmp", needed)
+    """The extents agree; a packed pair counts for two."""
+    src, dst = use.tile("src"), use.tile("dst")
+    for what, here, there in (
+        ("valid extent", src.valid, dst.valid),
+        ("shape", src.shape, dst.shape),
+    ):
+        require(
+            agree(_unpacked(here, src), _unpacked(there, dst)),
+            use,
+            f"src has {what} {fmt(here)}, dst {fmt(there)}; they must be equal",
+            "dst",
+        )
+    if "tmp" in use.operands:
+        at_least_bytes(use, "tmp", conversion_bytes(use))
+
+
+def _unpacked(extent: Sequence[int | None], tile: TileSpec) -> tuple[int | None, ...]:
+    rows, cols = extent
+    return rows, cols * 2 if tile.dtype.startswith("f4") and cols is not None else cols
 
 
 CONVERT_ROWS: tuple[OpRow, ...] = (
@@ -103,9 +89,14 @@ CONVERT_ROWS: tuple[OpRow, ...] = (
         out=DST,
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _pairs()),
         check=_check,
-        attrs=(Attr("rmode", "round_mode", "CAST_RINT"), Attr("satmode", "saturation_mode")),
+        attrs=(
+            Attr("rmode", "round_mode", "CAST_RINT"),
+            Attr("satmode", "saturation_mode"),
+            Attr("sat_mode", "saturation_mode"),
+        ),
         inner_attrs=True,
         in_place=frozenset({"src"}),
         deduce=like("src"),
+        scratch=for_conversion,
     ),
 )

@@ -14,7 +14,9 @@ from pto_buf.dialect.table.checks import (
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, same
 from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, like, vector_forms
-from pto_buf.dialect.table.row import Check, Operand, OpRow, Role, Use
+from pto_buf.dialect.table.row import Check, Operand, OpRow, Role, Scratch, Use
+from pto_buf.dialect.table.scratch import for_float, for_prelu, rows_of
+from pto_buf.dialect.table.scratch import like as scratch_like
 from pto_buf.dialect.table.vocabulary import Attr
 
 
@@ -48,6 +50,7 @@ def _binary(
     scratch: Sequence[Operand] = (),
     attrs: tuple[Attr, ...] = (),
     in_place: str = "lhs rhs",
+    room: Scratch | None = None,
 ) -> OpRow:
     tiles = ("lhs", "rhs", *(operand.name for operand in scratch), "dst")
     return OpRow(
@@ -60,6 +63,7 @@ def _binary(
         attrs=attrs,
         in_place=frozenset(in_place.split()),
         deduce=like("lhs"),
+        scratch=room,
     )
 
 
@@ -145,7 +149,7 @@ _BINARY_ROWS = (
     _binary("tmin", "minimum", _ARITH),
     _binary("tand", "and_", _BITS),
     _binary("tor", "or_", _BITS),
-    _binary("txor", "xor", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xor),
+    _binary("txor", "xor", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xor, room=scratch_like("dst")),
     _binary("tshl", "shl", _BITS),
     _binary("tshr", "shr", _BITS),
     _binary("tfmod", "fmod", same(3, _THREE), attrs=_precision("fmod"), in_place=""),
@@ -155,10 +159,26 @@ _BINARY_ROWS = (
         same(3, "i32 f32", _THREE),
         scratch=(OPTIONAL_SCRATCH,),
         check=_check_rem,
+        room=rows_of("dst", 2),
         attrs=_precision("rem"),
     ),
-    _binary("tpow", "pow", same(3, "", "i8 i16 i32 f16 f32"), scratch=(OPTIONAL_SCRATCH,), attrs=_precision("pow")),
-    _binary("tprelu", "prelu", same(3, "f16 f32"), scratch=(OPTIONAL_SCRATCH,), check=_check_prelu, in_place=""),
+    _binary(
+        "tpow",
+        "pow",
+        same(3, "i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
+        scratch=(OPTIONAL_SCRATCH,),
+        attrs=_precision("pow"),
+        room=for_float("dst"),
+    ),
+    _binary(
+        "tprelu",
+        "prelu",
+        same(3, "f16 f32"),
+        scratch=(OPTIONAL_SCRATCH,),
+        check=_check_prelu,
+        in_place="",
+        room=for_prelu,
+    ),
     _binary("tpartadd", "part_add", _ARITH, check=_check_part),
     _binary("tpartmul", "part_mul", _ARITH, check=_check_part),
     _binary("tpartmax", "part_max", _ARITH, check=_check_part),

@@ -17,19 +17,13 @@ from pto_buf.dialect.table.checks import (
 from pto_buf.dialect.table.dtypes import DtypeSets, same
 from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, asked, like, vector_forms
 from pto_buf.dialect.table.row import OpRow, Use
+from pto_buf.dialect.table.scratch import for_row_expand, row_scratch_bytes
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe
 from pto_buf.tile import BLayout
 
 LIBRARY_SCRATCH = (184 * 1024, 192 * 1024)
 """UB bytes that the a2a3 library takes for a row broadcast without a scratch tile."""
-
-
-def row_scratch_bytes(rows: int | None) -> int:
-    """Bytes of scratch that a row broadcast over `rows` valid rows needs on a2a3."""
-    if rows is None:
-        return 8192
-    return -(-rows // 8) * 256 if rows < 256 else 30 * 256
 
 
 def _check_row_expand(use: Use) -> None:
@@ -44,6 +38,8 @@ def _check_row_expand(use: Use) -> None:
         full,
     )
     column = use.tile(vector)
+    if 0 in dst.valid:  # says that nothing is to be done
+        return
     block = 32 // element_bytes(dst)
     single = column.blayout is BLayout.COL_MAJOR and column.v_cols in (1, None)
     blocked = column.blayout is BLayout.ROW_MAJOR and column.v_cols in (block, None)
@@ -78,6 +74,8 @@ def _row_expand(mnemonic: str, dsl: str, dtypes: DtypeSets, attrs: tuple[Attr, .
         attrs=attrs,
         in_place=frozenset({"lhs"}),
         deduce=like("lhs"),
+        scratch=for_row_expand,
+        scratch_optional=True,
         internal_flags=frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)}),
     )
 
@@ -88,7 +86,7 @@ def _check_column_expand(use: Use) -> None:
     require(agree((found,), (wanted,)), use, f"rhs has {found} valid columns, dst {wanted}; they must be equal", "rhs")
 
 
-def _column_expand(mnemonic: str, dsl: str, dtypes: DtypeSets) -> OpRow:
+def _column_expand(mnemonic: str, dsl: str, dtypes: DtypeSets, attrs: tuple[Attr, ...] = ()) -> OpRow:
     return OpRow(
         mnemonic,
         dsl,
@@ -96,6 +94,7 @@ def _column_expand(mnemonic: str, dsl: str, dtypes: DtypeSets) -> OpRow:
         out=DST,
         forms=vector_forms(("lhs", "rhs", "dst"), ("lhs", "rhs", "dst"), dtypes),
         check=_check_column_expand,
+        attrs=attrs,
         in_place=frozenset({"lhs"}),
         deduce=like("lhs"),
     )
@@ -127,18 +126,15 @@ _FLOAT = same(3, "f16 f32")
 _ALL = same(2, "i8 i16 i32 f16 bf16 f32")
 _OPS = (("add", _ARITH), ("sub", _ARITH), ("mul", _ARITH), ("div", _DIVIDE), ("max", _ARITH), ("min", _ARITH))
 
+
+def _precision(name: str) -> tuple[Attr, ...]:
+    return (Attr("precisionType", "div_precision", "default"),) if name == "div" else ()
+
+
 EXPAND_ROWS: tuple[OpRow, ...] = (
-    *(
-        _row_expand(
-            f"trowexpand{name}",
-            f"row_expand_{name}",
-            dtypes,
-            (Attr("precisionType", "div_precision", "default"),) if name == "div" else (),
-        )
-        for name, dtypes in _OPS
-    ),
+    *(_row_expand(f"trowexpand{name}", f"row_expand_{name}", dtypes, _precision(name)) for name, dtypes in _OPS),
     _row_expand("trowexpandexpdif", "row_expand_expdif", _FLOAT),
-    *(_column_expand(f"tcolexpand{name}", f"col_expand_{name}", dtypes) for name, dtypes in _OPS),
+    *(_column_expand(f"tcolexpand{name}", f"col_expand_{name}", dtypes, _precision(name)) for name, dtypes in _OPS),
     _column_expand("tcolexpandexpdif", "col_expand_expdif", _FLOAT),
     OpRow(
         "trowexpand",

@@ -1,16 +1,16 @@
 """Rows of the ops between global memory and tiles."""
 
 from pto_buf.dialect.table.checks import agree, fmt, is_a2a3, require
-from pto_buf.dialect.table.dtypes import exactly, names, on_both, pairs, same
+from pto_buf.dialect.table.dtypes import exactly, names, on_both, pairs
 from pto_buf.dialect.table.families import DST, SRC
 from pto_buf.dialect.table.row import Deduce, Form, Kind, Operand, OpRow, Request, Role, TableError, Use
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
-from pto_buf.tile import DTYPE_BITS, TileSpec, canonical_tile
+from pto_buf.tile import DTYPE_BITS, FP8, TileSpec, canonical_tile
 
 NUMBERS = "i8 i16 i32 i64 f16 bf16 f32"
-LOW_PRECISION = "f8E4M3FN f8E5M2 f8E8M0 hif8 hif8x2 f4E1M2x2 f4E2M1x2"
-_SAME = same(2, NUMBERS, f"{NUMBERS} {LOW_PRECISION}")
+LOW_PRECISION = " ".join((*FP8, "f8E8M0", "hif8", "hif8x2", "f4E1M2x2", "f4E2M1x2"))
+_LAYOUT = Attr("layout", "layout")
 
 
 def _minor_two(shape: tuple[int | None, ...]) -> tuple[int | None, int | None]:
@@ -23,6 +23,9 @@ def _minor_two(shape: tuple[int | None, ...]) -> tuple[int | None, int | None]:
 
 def _check_load(use: Use) -> None:
     src, dst = use.view("src"), use.tile("dst")
+    require(0 not in src.shape, use, f"the view is {fmt(src.shape)}; its extents must be positive", "src")
+    if 0 in dst.valid:  # says that nothing is to be done
+        return
     if len(src.shape) > 2 or dst.space is not Space.VEC:  # a 5-d view may be of boxes, a mat tile filled in part
         return
     require(
@@ -34,9 +37,10 @@ def _check_load(use: Use) -> None:
 
 
 def _count(shape: tuple[int | None, ...]) -> int | None:
+    """The number of elements, None if it is not known or nothing is to be done."""
     total = 1
     for extent in shape:
-        if extent is None:
+        if extent is None or extent == 0:
             return None
         total *= extent
     return total
@@ -44,9 +48,13 @@ def _count(shape: tuple[int | None, ...]) -> int | None:
 
 def _check_store(use: Use) -> None:
     src, dst = use.tile("src"), use.view("dst")
+    require(0 not in dst.shape, use, f"the view is {fmt(dst.shape)}; its extents must be positive", "dst")
+    require(
+        not ("fp" in use.operands and use.attr("stPhase") != "unspecified"), use, "stPhase does not go with a table"
+    )
     here, there = _count(src.valid), _count(dst.shape)
     require(
-        here is None or there is None or here == there,
+        here is None or there is None or here == there or "fp" in use.operands,
         use,
         f"stores a tile of valid extent {fmt(src.valid)} to {fmt(dst.shape)}; they must have as many elements",
         "src",
@@ -96,10 +104,11 @@ MEMORY_ROWS: tuple[OpRow, ...] = (
         ins=(Operand("src", Kind.VIEW),),
         out=DST,
         forms=(
-            Form({"dst": Space.MAT}, (Pipe.MTE2,), ("src", "dst"), _SAME),
-            Form({"dst": Space.VEC}, (Pipe.MTE2,), ("src", "dst"), _SAME),
+            Form({"dst": Space.MAT}, (Pipe.MTE2,), ("src", "dst"), _BITS),
+            Form({"dst": Space.VEC}, (Pipe.MTE2,), ("src", "dst"), _BITS),
         ),
         check=_check_load,
+        attrs=(_LAYOUT,),
         deduce=_load_result(),
     ),
     OpRow(
@@ -123,6 +132,18 @@ MEMORY_ROWS: tuple[OpRow, ...] = (
             Attr("stPhase", "st_phase", "unspecified"),
             Attr("atomicType", "atomic_type", "atomic_none"),
             Attr("reluPreMode", "relu_pre_mode", "no_relu"),
+            _LAYOUT,
         ),
+    ),
+    OpRow(
+        "tprefetch",
+        "prefetch",
+        ins=(Operand("src", Kind.VIEW),),
+        out=DST,
+        forms=(
+            Form({"dst": Space.MAT}, (Pipe.MTE2,), ("src", "dst"), _BITS),
+            Form({"dst": Space.VEC}, (Pipe.MTE2,), ("src", "dst"), _BITS),
+        ),
+        deduce=_load_result(),
     ),
 )

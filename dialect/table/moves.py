@@ -9,6 +9,7 @@ from pto_buf.dialect.table.checks import (
     element_bytes,
     fmt,
     is_a2a3,
+    known_valid,
     require,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, exactly, on_both, pairs, same
@@ -238,7 +239,58 @@ _BIAS: Mapping[str, frozenset[tuple[str, ...]]] = on_both(exactly("f32 f32", "f1
 _SCALES = same(2, "i64", "i64 f8E8M0")
 _VEC_INSERT = "i8 i32 f16 bf16 f32 f8E4M3FN f8E5M2 hif8 f4E1M2x2 f4E2M1x2"
 
+
+def _check_exponents(use: Use) -> None:
+    """Exponents in rows become exponents in the boxes that the left buffer's scales want."""
+    src, tmp, dst = use.tile("src"), use.tile("tmp"), use.tile("dst")
+    for name, tile, wanted in (("src", src, _ND), ("dst", dst, (BLayout.ROW_MAJOR, SLayout.ROW_MAJOR))):
+        require(
+            _layout(tile) == wanted,
+            use,
+            f"{name} has layout {tile.blayout}/{tile.slayout}, must be {wanted[0]}/{wanted[1]}",
+            name,
+            LAYOUT,
+        )
+    (rows, cols), (d_rows, d_cols) = known_valid(src), known_valid(dst)
+    require(rows * cols == d_rows * d_cols, use, f"moves {rows}x{cols} exponents into {d_rows}x{d_cols}", "dst")
+    if use.attr("grpAxis") == "axis0":
+        require(rows >= 2 and rows % 2 == 0, use, f"src has {rows} valid rows, must be even", "src")
+        require(cols % 16 == 0, use, f"src has {cols} valid columns, must be a multiple of 16", "src")
+        return
+    require(d_cols % 2 == 0, use, f"dst has {d_cols} valid columns, must be even", "dst")
+    padded = -(-d_rows // 16) * 16 * d_cols
+    for name, tile, least in (("src", src, padded), ("dst", dst, padded), ("tmp", tmp, 64 + -(-d_rows // 16) * d_cols)):
+        require(tile.footprint >= least, use, f"{name} holds {tile.footprint} bytes, needs {least}", name)
+
+
+def _exponents_result(use: Use, request: Request) -> TileSpec:
+    src = use.tile("src")
+    if request.shape is None:
+        raise TableError(f"'{use.row.mnemonic}': the result's shape must be given", "shape-or-dtype")
+    rows, cols = request.shape
+    return TileSpec(Space.VEC, rows, cols, src.dtype, rows, cols, BLayout.ROW_MAJOR, SLayout.ROW_MAJOR, 32).with_valid(
+        *(request.valid or request.shape)
+    )
+
+
 MOVE_ROWS: tuple[OpRow, ...] = (
+    OpRow(
+        "tmov",
+        "move_zz",
+        ins=(SRC, Operand("tmp", role=Role.SCRATCH, space=Space.VEC, apart=True)),
+        out=DST,
+        forms=(
+            Form(
+                dict.fromkeys(("src", "tmp", "dst"), Space.VEC),
+                (Pipe.V,),
+                ("src", "tmp", "dst"),
+                {"a5": exactly(*(" ".join((name,) * 3) for name in ("ui8", "hif8", "f8E8M0")))},
+            ),
+        ),
+        check=_check_exponents,
+        attrs=(Attr("grpAxis", "mx_group_axis", "axis1"),),
+        deduce=_exponents_result,
+    ),
     OpRow(
         "tmov",
         "move",

@@ -16,6 +16,7 @@ from pto_buf.dialect.table.checks import (
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, names, same
 from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, column_vector, row_vector, vector_forms
 from pto_buf.dialect.table.row import OpRow, Use
+from pto_buf.dialect.table.scratch import for_column_sum, like
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe
 from pto_buf.tile import BLayout
@@ -62,6 +63,7 @@ def _row_reduction(mnemonic: str, dsl: str) -> OpRow:
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), same(2, "i16 i32 f16 f32")),
         check=_check_row_reduction,
         deduce=row_vector(),
+        scratch=like("src"),
         internal_flags=_V_S_0,
     )
 
@@ -88,6 +90,7 @@ def _row_index(mnemonic: str, dsl: str) -> OpRow:
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i16 i32 f16 f32")),
         check=_check_arg_rows,
         deduce=row_vector("i32"),
+        scratch=like("src"),
         internal_flags=_V_S_0,
     )
 
@@ -96,6 +99,8 @@ def _check_columns(use: Use) -> None:
     src, dst = use.tile("src"), use.tile("dst")
     row_major("src", "dst", "tmp")(use)
     unboxed("src", "dst", "tmp")(use)
+    if dst.valid == (0, 0):  # says that nothing is to be done
+        return
     require(
         agree((1, src.v_cols), dst.valid),
         use,
@@ -121,7 +126,6 @@ def _check_column_sum(use: Use) -> None:
     _check_columns(use)
     binary = use.attr("isBinary") == "true"
     if "tmp" not in use.operands:
-        require(not binary, use, "isBinary adds in pairs and needs tmp", kind="scratch")
         return
     require("isBinary" in use.attrs, use, "tmp is only for isBinary", "tmp", "scratch")
     same_dtype(use, "tmp", "src")
@@ -154,6 +158,7 @@ def _column_index(mnemonic: str, dsl: str) -> OpRow:
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i8 i16 i32 f16 bf16 f32")),
         check=_check_arg_columns,
         deduce=column_vector("i32"),
+        scratch=like("src"),
     )
 
 
@@ -184,6 +189,7 @@ REDUCE_ROWS: tuple[OpRow, ...] = (
         inner_attrs=True,
         in_place=frozenset({"src"}),
         deduce=column_vector(),
+        scratch=for_column_sum,
     ),
     _column_index("tcolargmax", "col_argmax"),
     _column_index("tcolargmin", "col_argmin"),

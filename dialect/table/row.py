@@ -74,6 +74,12 @@ class Operand:
     """Spelt with its own type, behind the types of the others: `ins(%a : A, %x : X)`."""
     keyword: str | None = None
     """Spelt behind the others under this word: `ins(%a : A fp %x : X)`."""
+    space: Space | None = None
+    """Where it must be for this row to be meant, of rows that share a name."""
+
+    def takes(self, value: "Value") -> bool:
+        """Whether `value` can be this operand."""
+        return self.kind.takes(value) and (self.space is None or getattr(value, "space", None) is self.space)
 
     @property
     def in_memory(self) -> bool:
@@ -164,6 +170,9 @@ Deduce = Callable[[Use, Request], TileSpec]
 Window = Callable[[Use, str], tuple[int, int] | None]
 """The bytes [start, stop) of an operand that the op touches, or None for the whole tile."""
 
+Scratch = Callable[[Use], TileSpec | None]
+"""The scratch tile that a use wants (its output is in `use.operands`), None where it wants none."""
+
 Compute = Callable[[Mapping[str, Any], Mapping[str, str]], Any]
 """Numpy semantics: operands by name (tiles as arrays of their valid extent, numbers as they are) and attributes as
 plain words, defaults filled in, to the array that the output tile holds; a tuple of arrays where there are several
@@ -193,12 +202,18 @@ class OpRow:
     """Attributes that the op may carry, in the order in which they are printed."""
     inner_attrs: bool = False
     """The attribute dictionary is printed inside `ins(...)`, before the colon (tcmp, tcvt)."""
+    tail_attr: str | None = None
+    """A string attribute that is printed behind the types of `ins(...)`, after a comma (tgather by a mask)."""
     in_place: frozenset[str] = frozenset()
     """The inputs whose bytes the output may share."""
     accumulates: str | None = None
     """The input that is the output itself; the into form leaves it out."""
     deduce: Deduce | None = None
     """Absent where the output is global memory."""
+    scratch: Scratch | None = None
+    """Absent where the op has no scratch operand `tmp`."""
+    scratch_optional: bool = False
+    """The library does without, in another way (a2a3 row broadcasts)."""
     window: Window | None = None
     """Absent where every operand is touched as a whole."""
     more_outs: tuple[Operand, ...] = ()
@@ -269,7 +284,7 @@ class OpRow:
             all(form.spaces.get(name) is tile.space for name, tile in tiles.items())
             and all(name in use.operands for name in form.needs)
             and all(
-                name in tiles or name in form.needs or name in form.typed
+                name in form.needs or name in form.typed or not isinstance(use.operands[name], str)
                 for name in self._optional_names
                 if name in use.operands
             )
@@ -316,7 +331,7 @@ def match(operands: Sequence[Operand], values: Sequence[Value]) -> tuple[Operand
     position = 0
     spare = len(operands) - len(values)
     for operand in operands:
-        given = position < len(values) and operand.kind.takes(values[position])
+        given = position < len(values) and operand.takes(values[position])
         if operand.optional and (not given or (spare > 0 and _needed_later(operand, operands, values, position))):
             spare -= 1
             continue

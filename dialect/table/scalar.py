@@ -14,8 +14,11 @@ from pto_buf.dialect.table.checks import (
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, exactly, names, tile_scalar
 from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, asked, like, vector_forms
-from pto_buf.dialect.table.row import Check, Kind, Operand, OpRow, Role, Use
+from pto_buf.dialect.table.row import Check, Form, Kind, Operand, OpRow, Role, Scratch, Use
+from pto_buf.dialect.table.scratch import for_float, rows_of
+from pto_buf.dialect.table.scratch import like as scratch_like
 from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.hw import Pipe, Space
 
 _NUMBER = Operand("rhs", Kind.SCALAR)
 _SAME_VALID = same_valid("lhs", "dst")
@@ -31,6 +34,7 @@ def _scalar(
     scratch: Sequence[Operand] = (),
     attrs: tuple[Attr, ...] = (),
     in_place: bool = True,
+    room: Scratch | None = None,
 ) -> OpRow:
     tiles = ("lhs", *(operand.name for operand in scratch), "dst")
     return OpRow(
@@ -43,6 +47,7 @@ def _scalar(
         attrs=attrs,
         in_place=frozenset({"lhs"} if in_place else ()),
         deduce=like("lhs"),
+        scratch=room,
     )
 
 
@@ -127,16 +132,26 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
     _scalar("tmins", "minimums", _ARITH),
     _scalar("tands", "ands", _BITS, check=_ALIGNED, in_place=False),
     _scalar("tors", "ors", _BITS, check=_ALIGNED, in_place=False),
-    _scalar("txors", "xors", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xors, in_place=False),
+    _scalar(
+        "txors", "xors", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xors, in_place=False, room=scratch_like("dst")
+    ),
     _scalar("tshls", "shls", tile_scalar("i8 i16 i32 i64"), check=_check_shift),
     _scalar("tshrs", "shrs", tile_scalar("i16 i32", "i8 i16 i32"), check=_check_shift),
     _scalar("tfmods", "fmods", tile_scalar(_THREE), check=_ALIGNED, in_place=False),
-    _scalar("trems", "rems", tile_scalar("i32 f32", _THREE), scratch=(OPTIONAL_SCRATCH,), check=_check_rems),
+    _scalar(
+        "trems",
+        "rems",
+        tile_scalar("i32 f32", _THREE),
+        scratch=(OPTIONAL_SCRATCH,),
+        check=_check_rems,
+        room=rows_of("dst", 1),
+    ),
     _scalar(
         "tpows",
         "pows",
-        tile_scalar("", "i8 i16 i32 f16 f32"),
+        tile_scalar("i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
         scratch=(OPTIONAL_SCRATCH,),
+        room=for_float("dst"),
         attrs=(Attr("precisionType", "pow_precision", "default"),),
     ),
     _scalar("tlrelu", "lrelu", {"a2a3": _SLOPES, "a5": _SLOPES}),
@@ -160,7 +175,10 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
         "expands",
         ins=(Operand("value", Kind.SCALAR),),
         out=DST,
-        forms=vector_forms(("dst",), ("value", "dst"), _fills()),
+        forms=(
+            *vector_forms(("dst",), ("value", "dst"), _fills()),
+            Form({"dst": Space.MAT}, (Pipe.MTE2,), ("value", "dst"), _fills()),
+        ),
         deduce=asked(),
     ),
 )

@@ -66,6 +66,12 @@ class Core(StrEnum):
 EVENT_IDS = 8
 """Event ids for each ordered pair of pipes."""
 
+BUFFER_IDS = 32
+"""Buffer locks of one a5 core."""
+
+CORE_SIGNALS: Mapping[str, int] = {"a2a3": 16, "a5": 32}
+"""Signals between cores, by target name; on a5 the upper 16 are those of the second vector core."""
+
 MAX_SLOTS = 16
 """Largest number of slots in one set."""
 
@@ -80,10 +86,16 @@ class Target:
     """Usable bytes of each space."""
     alignment: Mapping[Space, int]
     """Every slot starts at a multiple of this, and the slot stride is rounded up to it."""
+    physical: Mapping[Space, int]
+    """Bytes that exist, those that others use included."""
     ordered_pipes: frozenset[Pipe]
     """Pipes on which a dependent operation needs no barrier behind the one it depends on."""
     reserved_ids: frozenset[tuple[Pipe, Pipe, int]] = frozenset()
     """Flags (source, destination, id) that the target takes for itself and no fence may use."""
+
+    def address_step(self, space: Space) -> int:
+        """What the assembler wants every constant address to be a multiple of, in bytes."""
+        return 512 if space in (Space.LEFT, Space.RIGHT, Space.ACC) else 32
 
     def stride(self, space: Space, footprint: int) -> int:
         """Distance in bytes of two neighbouring slots of `footprint` bytes each."""
@@ -116,6 +128,15 @@ A2A3 = Target(
         Space.SCALING: 2 * _KIB,
     },
     alignment=_ALIGNMENT,
+    physical={
+        Space.MAT: 512 * _KIB,
+        Space.LEFT: 64 * _KIB,
+        Space.RIGHT: 64 * _KIB,
+        Space.ACC: 128 * _KIB,
+        Space.VEC: 192 * _KIB,
+        Space.BIAS: 1 * _KIB,
+        Space.SCALING: 2 * _KIB,
+    },
     ordered_pipes=frozenset({Pipe.S}),
 )
 
@@ -132,6 +153,15 @@ A5 = Target(
         Space.SCALING: 4 * _KIB,
     },
     alignment=_ALIGNMENT,
+    physical={
+        Space.MAT: 512 * _KIB,
+        Space.LEFT: 64 * _KIB,
+        Space.RIGHT: 64 * _KIB,
+        Space.ACC: 256 * _KIB,
+        Space.VEC: 248 * _KIB,
+        Space.BIAS: 4 * _KIB,
+        Space.SCALING: 4 * _KIB,
+    },
     ordered_pipes=frozenset({Pipe.S, Pipe.V}),
 )
 

@@ -6,22 +6,30 @@ from enum import StrEnum
 
 from pto_buf.hw import Space, Target
 
+PTO_ELEMENTS: Mapping[str, int] = {
+    "hif8": 8,
+    "hif8x2": 16,
+    "f8E8M0": 8,
+    "f4E1M2x2": 8,
+    "f4E2M1x2": 8,
+    "bf16x2": 32,
+}
+"""Bits of the element types that the `pto` dialect brings along, spelt `!pto.<name>`."""
+
+FP8 = ("f8E4M3", "f8E4M3FN", "f8E4M3FNUZ", "f8E4M3B11FNUZ", "f8E5M2", "f8E5M2FNUZ")
+"""The 8-bit floats that MLIR spells."""
+
 DTYPE_BITS: Mapping[str, int] = {
     **{f"{sign}{bits}": bits for bits in (8, 16, 32, 64) for sign in ("i", "si", "ui")},
     "f16": 16,
     "bf16": 16,
     "f32": 32,
-    "f8E4M3FN": 8,
-    "f8E5M2": 8,
-    "f8E8M0": 8,
-    "hif8": 8,
-    "hif8x2": 16,
-    "f4E1M2x2": 8,
-    "f4E2M1x2": 8,
+    **dict.fromkeys(FP8, 8),
+    **PTO_ELEMENTS,
 }
 """Bits of one element in memory; a packed pair (`x2`) counts as one element."""
 
-A5_DTYPES = frozenset({"f8E4M3FN", "f8E5M2", "f8E8M0", "hif8", "hif8x2", "f4E1M2x2", "f4E2M1x2"})
+A5_DTYPES = frozenset((*FP8, *PTO_ELEMENTS))
 """Element types that only a5 has."""
 
 
@@ -109,14 +117,19 @@ _LAYOUT: Mapping[Space, _Layout] = {
 }
 
 
+def left_blayout(target: Target) -> BLayout:
+    """How the left buffer orders its boxes on `target`."""
+    return BLayout.COL_MAJOR if target.name == "a5" else BLayout.ROW_MAJOR
+
+
 def canonical_tile(space: Space, rows: int, cols: int, dtype: str, target: Target) -> TileSpec:
     """The tile of this shape in the layout that `space` wants on `target`, fully valid.
 
     A column vector in `vec` is col_major, a single row in `mat` is plain (it feeds the bias and scaling tables).
     """
     blayout, slayout, fractal = _LAYOUT[space]
-    if space is Space.LEFT and target.name == "a5":
-        blayout = BLayout.COL_MAJOR
+    if space is Space.LEFT:
+        blayout = left_blayout(target)
     if space is Space.VEC and cols == 1 and rows > 1:
         blayout = BLayout.COL_MAJOR
     if space is Space.MAT and rows == 1:

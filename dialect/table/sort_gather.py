@@ -1,0 +1,448 @@
+"""Rows of sorting, gathering and scattering, within the vector buffer and against global memory."""
+
+from pto_buf.dialect.table.checks import (
+    agree,
+    at_least_bytes,
+    fmt,
+    is_a2a3,
+    require,
+    row_major,
+    same_dtype,
+    same_shape,
+    same_valid,
+)
+from pto_buf.dialect.table.dtypes import DtypeSets, names, on_both, pairs
+from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, asked, vector_forms
+from pto_buf.dialect.table.rearrange import V_S_0
+from pto_buf.dialect.table.row import Form, Kind, Operand, OpRow, Role, TableError, Use
+from pto_buf.dialect.table.scratch import for_merge, for_sort, like
+from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.hw import Pipe, Space
+from pto_buf.tile import DTYPE_BITS, FP8
+
+_ALL = "i8 i16 i32 f16 bf16 f32"
+_FP8_TEXT = " ".join(FP8)
+_PATTERN = (
+    Attr("maskPattern", "mask_pattern", required=True),
+    Attr("axis", "string", required=True),
+)
+
+
+def mask_step(pattern: str) -> int:
+    """Every how many elements a pattern takes one, at most."""
+    return {"P1111": 1, "P0101": 2, "P1010": 2}.get(pattern, 4)
+
+
+# --- sorting -----------------------------------------------------------------------------------------------------
+
+
+def _check_sort(use: Use) -> None:
+    if "tmp" in use.operands and is_a2a3(use):
+        at_least_bytes(use, "tmp", use.tile("src").footprint)
+
+
+def _check_one_row(use: Use, operands: tuple[str, ...]) -> None:
+    for name in operands:
+        if name in use.operands:
+            rows = use.tile(name).rows
+            require(rows == 1, use, f"{name} has {rows} rows, must be one", name)
+
+
+def _check_merge_blocks(use: Use) -> None:
+    _check_one_row(use, ("src", "dst"))
+    same_shape("src", "dst")(use)
+    length = use.constants.get("blockLen")
+    require(
+        length is None or (length > 0 and length % 64 == 0),
+        use,
+        f"blockLen is {length}, must be a positive multiple of 64",
+        "blockLen",
+    )
+
+
+def _sources(count: int) -> tuple[str, ...]:
+    return tuple(f"src{number}" for number in range(count))
+
+
+def _check_merge(use: Use) -> None:
+    sources = tuple(operand.name for operand in use.row.ins if operand.name.startswith("src"))
+    _check_one_row(use, (*sources, "tmp", "dst"))
+    if "tmp" in use.operands:
+        wanted = max(sum(use.tile(name).cols for name in sources), use.tile("dst").cols)
+        found = use.tile("tmp").cols
+        require(found >= wanted, use, f"tmp has {found} columns, needs {wanted}", "tmp", "scratch")
+
+
+def _merge(count: int, *, scratch: bool) -> OpRow:
+    """Sorted lists become one. Without scratch, the text says `no_tmp`."""
+    sources = _sources(count)
+    tiles = (*sources, *(("tmp",) if scratch else ()), "dst")
+    dtypes = on_both(frozenset((name,) * len(tiles) for name in ("f16", "f32")))
+    return OpRow(
+        "tmrgsort",
+        f"mrgsort{count}" if scratch else f"mrgsort{count}_no_tmp",
+        ins=(
+            *(Operand(name) for name in sources),
+            *((Operand("tmp", role=Role.SCRATCH),) if scratch else ()),
+        ),
+        out=DST,
+        more_outs=(Operand("executed", Kind.SCALAR, Role.WRITE),),
+        forms=vector_forms(tiles, tiles, dtypes),
+        check=_check_merge,
+        attrs=(Attr("exhausted", "bool", "false"), *(() if scratch else (Attr("no_tmp", "unit", required=True),))),
+        inner_attrs=True,
+        deduce=asked(),
+        scratch=for_merge if scratch else None,
+    )
+
+
+# --- gathering ---------------------------------------------------------------------------------------------------
+
+
+def _full_width(use: Use, *operands: str) -> None:
+    for name in operands:
+        tile = use.tile(name)
+        require(
+            tile.v_cols in (None, tile.cols),
+            use,
+            f"{name} has {tile.v_cols} valid of {tile.cols} columns; all must be valid",
+            name,
+        )
+
+
+def _check_gather(use: Use) -> None:
+    _full_width(use, "dst", "indices")
+    if is_a2a3(use):
+        if "tmp" not in use.operands:
+            raise TableError(f"'{use.row.mnemonic}': needs tmp on a2a3", "scratch")
+        same_dtype(use, "tmp", "indices")
+        same_valid("indices", "tmp")(use)
+
+
+def _check_mask(use: Use, narrow: str, wide: str) -> None:
+    """`narrow` holds every n-th element of `wide`, along rows or along columns."""
+    row_major("src", "dst")(use)
+    axis, step = use.attrs.get("axis"), mask_step(use.attrs.get("maskPattern", "P1111"))
+    require(axis in ("row", "col"), use, f'axis is "{axis}", must be "row" or "col"', kind="attribute")
+    small, large = use.tile(narrow), use.tile(wide)
+    along = 1 if axis == "row" else 0
+    kept = small.valid[along]
+    wanted = list(small.valid)
+    wanted[along] = None if kept is None else kept * step
+    require(
+        agree(wanted, large.valid),
+        use,
+        f"{narrow} has valid extent {fmt(small.valid)}, {wide} {fmt(large.valid)}; {wide} must be {fmt(wanted)}",
+        narrow,
+    )
+
+
+def _check_gather_mask(use: Use) -> None:
+    _full_width(use, "dst")
+    _check_mask(use, "dst", "src")
+
+
+def _check_gather_compare(use: Use) -> None:
+    mode = use.attr("cmpMode")
+    require(mode in ("eq", "gt"), use, f"cmpMode is {mode}, must be eq or gt", kind="attribute")
+    src = use.tile("src").dtype
+    if is_a2a3(use):
+        require(src in ("f16", "f32") or mode == "eq", use, f"{src} can only be compared by eq on a2a3", "src")
+
+
+def _gather_dtypes() -> DtypeSets:
+    rows: dict[str, frozenset[tuple[str, ...]]] = {}
+    for target, text, widths in (
+        ("a2a3", "i16 i32 f16 f32", "i32"),
+        ("a5", f"i8 i16 i32 f16 f32 {_FP8_TEXT}", "i16 i32"),
+    ):
+        rows[target] = frozenset((name, index, name) for name in names(text) for index in names(widths))
+    return rows
+
+
+def _same_width(text: str) -> frozenset[tuple[str, ...]]:
+    known = names(text)
+    return frozenset((a, b) for a in known for b in known if DTYPE_BITS[a] == DTYPE_BITS[b])
+
+
+def _compare_dtypes() -> DtypeSets:
+    def rows(text: str) -> frozenset[tuple[str, ...]]:
+        return frozenset(
+            (name, number, index, index)
+            for name in names(text)
+            for number in (name, name.lstrip("su") if name[1:2] == "i" else name)
+            for index in ("i32", "ui32", "si32")
+        )
+
+    return {"a2a3": rows("i32 f16 f32"), "a5": rows("i16 i32 f16 f32")}
+
+
+def _offset_dtypes() -> DtypeSets:
+    known = names(_ALL)
+    rows = frozenset((a, offset, b) for a in known for b in known for offset in ("i32", "ui32", "si32", "i16", "ui16"))
+    return on_both(rows)
+
+
+# --- scattering --------------------------------------------------------------------------------------------------
+
+
+def _scatter_dtypes() -> DtypeSets:
+    rows = frozenset(
+        (name, index, name) for name in names(_ALL) for index in names("i32" if DTYPE_BITS[name] == 32 else "i16")
+    )
+    return on_both(rows)
+
+
+def _check_scatter(use: Use) -> None:
+    same_valid("src", "indexes")(use)
+    src, dst = use.tile("src"), use.tile("dst")
+    for axis, name in enumerate(("rows", "columns")):
+        found, room = src.valid[axis], dst.valid[axis]
+        require(
+            found is None or room is None or room >= found,
+            use,
+            f"dst has {room} valid {name}, src {found}; dst cannot be smaller",
+            "dst",
+        )
+
+
+def _check_scatter_mask(use: Use) -> None:
+    _check_mask(use, "src", "dst")
+
+
+# --- global memory -----------------------------------------------------------------------------------------------
+
+
+def _check_indirect(use: Use, tile_name: str, idx_name: str) -> None:
+    """By rows one index a row, by elements as many indices as elements."""
+    tile, idx = use.tile(tile_name), use.tile(idx_name)
+    row_major(tile_name)(use)
+    mode = use.attrs.get("coalesce")
+    if mode == "elem":
+        require(
+            agree(tile.valid, idx.valid),
+            use,
+            f"{tile_name} has valid extent {fmt(tile.valid)}, {idx_name} {fmt(idx.valid)}; by elements they are equal",
+            idx_name,
+        )
+    elif mode == "row" and tile.v_rows is not None and None not in idx.valid:
+        count = (idx.v_rows or 0) * (idx.v_cols or 0)
+        require(
+            count == tile.v_rows, use, f"{tile_name} has {tile.v_rows} valid rows, {idx_name} {count} indices", idx_name
+        )
+
+
+def _check_gather_global(use: Use) -> None:
+    require(
+        use.attr("gatherOob") == "undefined" or "coalesce" in use.attrs,
+        use,
+        "gatherOob needs coalesce",
+        kind="attribute",
+    )
+    _check_indirect(use, "dst", "idx")
+
+
+def _check_scatter_global(use: Use) -> None:
+    extras = [name for name in ("scatterAtomicOp", "scatterOob", "scatterConflict") if name in use.attrs]
+    require("coalesce" in use.attrs or not extras, use, f"{', '.join(extras)} needs coalesce", kind="attribute")
+    require(not is_a2a3(use) or "scatterConflict" not in use.attrs, use, "scatterConflict is for a5", kind="attribute")
+    dtype, atomic = use.tile("src").dtype, use.attr("scatterAtomicOp")
+    allowed = {
+        "none": None,
+        "add": ("i32", "si32", "ui32", "f16", "f32"),
+        "max": ("i32", "si32", "f32"),
+        "min": ("i32", "si32", "f32"),
+    }[atomic or "none"]
+    require(
+        allowed is None or dtype in allowed,
+        use,
+        f"scatterAtomicOp {atomic} cannot be of {dtype}; of {', '.join(allowed or ())}",
+        "src",
+    )
+    _check_indirect(use, "src", "idx")
+
+
+def _global_dtypes() -> DtypeSets:
+    def rows(text: str) -> frozenset[tuple[str, ...]]:
+        return frozenset((name, index, name) for name in names(text) for index in ("i32", "si32"))
+
+    return {"a2a3": rows(_ALL), "a5": rows(f"{_ALL} {_FP8_TEXT} hif8")}
+
+
+_GATHER_ATTRS = (Attr("coalesce", "coalesce"), Attr("gatherOob", "gather_oob", "undefined"))
+
+SORT_GATHER_ROWS: tuple[OpRow, ...] = (
+    OpRow(
+        "tsort32",
+        "sort32",
+        ins=(SRC, Operand("idx"), OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(
+            ("src", "idx", "tmp", "dst"),
+            ("src", "idx", "dst"),
+            on_both(pairs("f16 i32 f16", "f32 i32 f32")),
+        ),
+        check=_check_sort,
+        deduce=asked(),
+        scratch=for_sort,
+    ),
+    OpRow(
+        "tmrgsort",
+        "mrgsort",
+        ins=(SRC, Operand("blockLen", Kind.SCALAR)),
+        out=DST,
+        forms=vector_forms(
+            ("src", "dst"),
+            ("src", "blockLen", "dst"),
+            on_both(
+                frozenset((name, length, name) for name in ("f16", "f32") for length in ("i32", "i64", "i16", "ui32"))
+            ),
+        ),
+        check=_check_merge_blocks,
+        attrs=(Attr("exhausted", "bool", "false"),),
+        deduce=asked(like_name="src"),
+    ),
+    *(_merge(count, scratch=False) for count in (2, 3, 4)),
+    *(_merge(count, scratch=True) for count in (2, 3, 4)),
+    OpRow(
+        "tgather",
+        "gather_mask",
+        ins=(SRC,),
+        out=DST,
+        forms=vector_forms(
+            ("src", "dst"),
+            ("src", "dst"),
+            {
+                "a2a3": _same_width("i16 i32 f16 bf16 f32"),
+                "a5": _same_width(f"{_ALL} {_FP8_TEXT} hif8"),
+            },
+        ),
+        check=_check_gather_mask,
+        attrs=_PATTERN,
+        inner_attrs=True,
+        tail_attr="axis",
+        deduce=asked(like_name="src"),
+    ),
+    OpRow(
+        "tgather",
+        "gather_compare",
+        ins=(SRC, Operand("kValue", Kind.SCALAR), Operand("tmp", role=Role.SCRATCH)),
+        out=DST,
+        more_outs=(Operand("cdst", role=Role.WRITE),),
+        forms=vector_forms(("src", "tmp", "dst", "cdst"), ("src", "kValue", "dst", "cdst"), _compare_dtypes()),
+        check=_check_gather_compare,
+        attrs=(Attr("cmpMode", "cmp", "eq"), Attr("offset", "int", "0")),
+        deduce=asked(),
+        internal_flags=frozenset({(Pipe.S, Pipe.V, 0)}),
+    ),
+    OpRow(
+        "tgather",
+        "gather",
+        ins=(SRC, Operand("indices"), OPTIONAL_SCRATCH),
+        out=DST,
+        forms=vector_forms(("src", "indices", "tmp", "dst"), ("src", "indices", "dst"), _gather_dtypes()),
+        check=_check_gather,
+        deduce=asked(like_name="indices"),
+        scratch=like("indices"),
+    ),
+    OpRow(
+        "tgatherb",
+        "gatherb",
+        ins=(SRC, Operand("offsets")),
+        out=DST,
+        forms=vector_forms(("src", "offsets", "dst"), ("src", "offsets", "dst"), _offset_dtypes()),
+        check=row_major("dst"),
+        deduce=asked(like_name="src"),
+    ),
+    OpRow(
+        "tscatter",
+        "scatter_mask",
+        ins=(SRC,),
+        out=Operand("dst", role=Role.UPDATE),
+        forms=vector_forms(("src", "dst"), ("src", "dst"), on_both(frozenset((name, name) for name in names(_ALL)))),
+        check=_check_scatter_mask,
+        attrs=_PATTERN,
+        inner_attrs=True,
+        tail_attr="axis",
+    ),
+    OpRow(
+        "tscatter",
+        "scatter",
+        ins=(SRC, Operand("indexes")),
+        out=Operand("dst", role=Role.UPDATE),
+        forms=(
+            Form(
+                dict.fromkeys(("src", "indexes", "dst"), Space.VEC),
+                (Pipe.S,),
+                ("src", "indexes", "dst"),
+                _scatter_dtypes(),
+            ),
+        ),
+        check=_check_scatter,
+        internal_flags=frozenset({(Pipe.V, Pipe.S, 0)}),
+    ),
+    OpRow(
+        "mgather",
+        "mgather",
+        ins=(Operand("mem", Kind.VIEW), Operand("idx")),
+        out=DST,
+        forms=(
+            Form(
+                dict.fromkeys(("idx", "dst"), Space.VEC),
+                (Pipe.MTE2,),
+                ("mem", "idx", "dst"),
+                {"a2a3": _global_dtypes()["a2a3"]},
+            ),
+            Form(
+                dict.fromkeys(("idx", "dst"), Space.VEC),
+                (Pipe.V,),
+                ("mem", "idx", "dst"),
+                {"a5": _global_dtypes()["a5"]},
+            ),
+        ),
+        check=_check_gather_global,
+        attrs=_GATHER_ATTRS,
+        deduce=asked(),
+        internal_flags=V_S_0 | {(Pipe.MTE2, Pipe.S, 0)},
+    ),
+    OpRow(
+        "mgather",
+        "mgather_mat",
+        ins=(
+            Operand("mem", Kind.VIEW),
+            Operand("idx", Kind.VIEW),
+            Operand("scratch", Kind.VIEW, Role.SCRATCH, optional=True),
+        ),
+        out=DST,
+        forms=(Form({"dst": Space.MAT}, (Pipe.MTE2,), ("mem", "idx", "dst"), _global_dtypes()),),
+        attrs=_GATHER_ATTRS,
+        deduce=asked(Space.MAT),
+    ),
+    OpRow(
+        "mscatter",
+        "mscatter",
+        ins=(SRC, Operand("idx")),
+        out=Operand("mem", Kind.VIEW, Role.UPDATE),
+        forms=(
+            Form(
+                dict.fromkeys(("src", "idx"), Space.VEC),
+                (Pipe.MTE3,),
+                ("src", "idx", "mem"),
+                {"a2a3": _global_dtypes()["a2a3"]},
+            ),
+            Form(
+                dict.fromkeys(("src", "idx"), Space.VEC),
+                (Pipe.V,),
+                ("src", "idx", "mem"),
+                {"a5": _global_dtypes()["a5"]},
+            ),
+        ),
+        check=_check_scatter_global,
+        attrs=(
+            Attr("coalesce", "coalesce"),
+            Attr("scatterAtomicOp", "scatter_atomic_op", "none"),
+            Attr("scatterOob", "scatter_oob", "undefined"),
+            Attr("scatterConflict", "scatter_conflict"),
+        ),
+    ),
+)
