@@ -1,19 +1,17 @@
 """Binding the arguments of a call to the parameters of an op of the DSL."""
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
 
-from pto_buf.frontend.context import Context
+from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
 from pto_buf.frontend.names import DType, spelling
 from pto_buf.frontend.scalars import integer
 from pto_buf.frontend.values import Number, Poison, PoisonedError, Static, Tuple, Value, describe
 from pto_buf.hw import Space
-
-Evaluate = Callable[[ast.expr], Value]
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend import compute, memory, slots
-from pto_buf.frontend.arguments import Arguments, Evaluate, bind, parameters
-from pto_buf.frontend.context import Context
+from pto_buf.frontend.arguments import Arguments, bind, parameters
+from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
 from pto_buf.frontend.scalars import extremum, number
 from pto_buf.frontend.signatures import COMMUTATIVE, OPERANDS, UNIFIED_SCALAR

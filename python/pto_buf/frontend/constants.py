@@ -5,9 +5,10 @@ Nothing of the user's runs: the syntax tree is evaluated here, with a handful of
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from types import NoneType
 from typing import Any, cast
 
-from pto_buf.frontend.names import DynVar, Symbol, member
+from pto_buf.frontend.names import DynVar, MemRefDecl, Symbol, member
 
 
 class NotConstantError(Exception):
@@ -157,7 +158,21 @@ def _call(node: ast.Call, lookup: Lookup) -> object:
         return DynVar(arguments[0])
     if callee == Symbol("const") and len(arguments) == 2 and isinstance(arguments[0], (int, float)):
         return arguments[0]
+    if callee == Symbol("MemRef"):
+        return _memref(node, arguments, lookup)
     raise NotConstantError(node, "the call is not evaluated while reading")
+
+
+def _memref(node: ast.Call, arguments: Sequence[object], lookup: Lookup) -> MemRefDecl:
+    """`pl.MemRef("name", slots=2)`; both may be left out."""
+    keywords = {keyword.arg: _evaluate(keyword.value, lookup) for keyword in node.keywords}
+    name = arguments[0] if arguments else keywords.pop("name", None)
+    slots = keywords.pop("slots", 1)
+    if len(arguments) > 1 or keywords or not isinstance(name, (str, NoneType)):
+        raise NotConstantError(node, 'pl.MemRef takes a name and slots=: pl.MemRef("ring", slots=2)')
+    if not isinstance(slots, int) or isinstance(slots, bool):
+        raise NotConstantError(node, "slots= of pl.MemRef is a constant integer")
+    return MemRefDecl(name, slots)
 
 
 def is_builtin(name: str) -> bool:

@@ -13,8 +13,9 @@ from pto_buf.frontend.builder import Builder
 from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.held import Held
 from pto_buf.frontend.kinds import UNSUPPORTED
+from pto_buf.frontend.module import Function
 from pto_buf.frontend.placement import OwnedSet
-from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet
+from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet, Value
 from pto_buf.hw import Target
 from pto_buf.locations import location
 
@@ -43,6 +44,9 @@ class SourceText:
         return location(place.file, place.line, place.col)
 
 
+Evaluate = Callable[[ast.expr], Value]
+
+
 @dataclass
 class Context:
     """One kernel while it is read."""
@@ -62,6 +66,10 @@ class Context:
     declared: list[SlotSet] = field(default_factory=list[SlotSet])
     depth: int = 0
     """Loops and branches around the current statement."""
+    helpers: Mapping[str, Function] = field(default_factory=dict[str, Function])
+    """Functions that are spliced where they are called, by their name."""
+    splice: "Callable[[Context, Function, ast.Call, Evaluate], Value] | None" = None
+    """Reads a helper's body in place of a call."""
 
     @property
     def pipeline(self) -> Frame | None:

@@ -9,6 +9,7 @@ from pto_buf.frontend.arguments import sequence
 from pto_buf.frontend.calls import call
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE, UNDEFINED, UNKNOWN_OP
+from pto_buf.frontend.module import Function
 from pto_buf.frontend.names import DType, Symbol
 from pto_buf.frontend.values import (
     Poison,
@@ -22,6 +23,14 @@ from pto_buf.frontend.values import (
     Value,
     describe,
 )
+
+
+class Given(ast.expr):
+    """A value that stands where an expression would, because the user wrote it in another place."""
+
+    def __init__(self, value: Value):
+        super().__init__()
+        self.value = value
 
 
 def evaluate(ctx: Context, node: ast.expr) -> Value:
@@ -144,6 +153,9 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     def argument(part: ast.expr) -> Value:
         return evaluate(ctx, part)
 
+    helper = _helper(ctx, node.func)
+    if helper is not None and ctx.splice is not None:
+        return ctx.splice(ctx, helper, node, argument)
     if isinstance(node.func, ast.Name) and node.func.id not in ctx.scope.bindings and node.func.id not in ctx.globals:
         return _builtin(ctx, node, node.func.id)
     callee = evaluate(ctx, node.func)
@@ -153,6 +165,17 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if path == "const" and node.args:
         return scalars.number(ctx, node.args[0], argument(node.args[0]), "a constant")
     return call(ctx, node, path, argument)
+
+
+def _helper(ctx: Context, node: ast.expr) -> Function | None:
+    """The inline helper that a call names: by its name, or as a method of the same class."""
+    match node:
+        case ast.Name(id=name) if name not in ctx.scope.bindings:
+            return ctx.helpers.get(name)
+        case ast.Attribute(value=ast.Name(id="self"), attr=name) if "self" not in ctx.scope.bindings:
+            return ctx.helpers.get(f"self.{name}")
+        case _:
+            return None
 
 
 def _builtin(ctx: Context, node: ast.Call, name: str) -> Value:
@@ -180,7 +203,13 @@ def _builtin(ctx: Context, node: ast.Call, name: str) -> Value:
         raise ctx.error(node, f"'{name}': {err}", kind=SHAPE) from None
 
 
+def _given(ctx: Context, node: Given) -> Value:
+    del ctx
+    return node.value
+
+
 _HANDLERS: Mapping[type[ast.expr], Callable[[Context, Any], Value]] = {
+    Given: _given,
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

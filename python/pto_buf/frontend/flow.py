@@ -57,9 +57,10 @@ class Flow:
         """Names that may be read after a loop or branch."""
         return self._live_out.get(id(statement), _NONE)
 
-    def reads_first(self, body: Sequence[ast.stmt]) -> Names:
-        """Names that a body may read before it binds them."""
-        return self._of_body(body).reads
+    def reads_in(self, loop: ast.For | ast.While) -> Names:
+        """Names that a trip of a loop may read before it binds them."""
+        reads = self._of_body(loop.body).reads
+        return reads | loads(loop.test) if isinstance(loop, ast.While) else reads
 
     # --- effects, bottom up ---
 
@@ -117,7 +118,7 @@ class Flow:
         match statement:
             case ast.For() | ast.While():
                 self._live_out[id(statement)] = live
-                around = live | self._of_body(statement.body).reads
+                around = live | self.reads_in(statement)
                 self._walk(statement.body, around, around)
             case ast.If():
                 self._live_out[id(statement)] = live

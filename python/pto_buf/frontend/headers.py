@@ -11,7 +11,7 @@ from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.scalars import integer, known_int
 from pto_buf.frontend.values import Number, Static, Value
 
-FORMS = ("range", "pipeline", "parallel", "unroll", "spmd")
+FORMS = ("range", "pipeline", "parallel", "unroll", "spmd", "while_")
 
 _KEYWORDS = {
     "range": ("init_values", "attrs"),

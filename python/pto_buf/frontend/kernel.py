@@ -1,7 +1,7 @@
 """From one function of the source to one `func.func` of the IR."""
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import FunctionType, UnitAttr
@@ -14,7 +14,9 @@ from pto_buf.errors import Collector, DiagnosticError
 from pto_buf.frontend.builder import INDEX, Builder, scalar_type
 from pto_buf.frontend.context import Context, SourceText
 from pto_buf.frontend.flow import Flow
+from pto_buf.frontend.inlining import Inliner, plain_body
 from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.memrefs import MemRefs
 from pto_buf.frontend.module import Function, Kind
 from pto_buf.frontend.placement import place_sets
 from pto_buf.frontend.statements import Reader
@@ -27,20 +29,30 @@ _CUBE_SPACES = (Space.MAT, Space.LEFT, Space.RIGHT, Space.ACC, Space.BIAS, Space
 
 
 def read_kernel(
-    source: SourceText, function: Function, target: Target, collector: Collector, symbol: str
+    source: SourceText,
+    function: Function,
+    helpers: Mapping[str, Function],
+    target: Target,
+    collector: Collector,
+    symbol: str,
 ) -> func.FuncOp | None:
     """Read one kernel. Mistakes go to `collector`; the function is None, or of no use, when there are any."""
     block = Block()
     builder = Builder(block, source.location(function.node))
     ctx = Context(source, target, builder, collector, function.globals)
-    flow = Flow()
-    flow.run(function.node.body)
     try:
         types = _parameters(ctx, function, block)
+        body = plain_body(ctx, function)
     except DiagnosticError as err:
         collector.add(err)
         return None
-    Reader(flow).run(ctx, function.node.body)
+    flow = Flow()
+    flow.run(body)
+    memrefs = MemRefs()
+    memrefs.scan(ctx, body)
+    ctx.helpers = helpers
+    ctx.splice = Inliner(memrefs).splice
+    Reader(flow, memrefs).run(ctx, body)
     for err in ctx.held.errors():
         collector.add(err)
     if collector.has_errors:

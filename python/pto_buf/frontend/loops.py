@@ -80,9 +80,7 @@ def _counted(ctx: Context, node: ast.For, header: Header, flow: Flow, run: Run) 
                 ctx.scope.bindings[header.counter] = Scalar(counter, "index", low, top)
             numbers.bind(arguments)
             tiles.bind()
-            for carry in carries:
-                if isinstance(carry.before, Tensor):
-                    ctx.scope.bindings[carry.inner] = carry.before
+            bind_tensors(ctx, carries)
             run(ctx, node.body)
             after = {carry.outer: ctx.scope.bindings.get(carry.outer, Poison()) for carry in carries}
             tiles.next(after, block, frame)
@@ -101,6 +99,13 @@ def _counted(ctx: Context, node: ast.For, header: Header, flow: Flow, run: Run) 
     bind_behind(ctx, node, flow, carries, inner.bindings, after, [*counters, *assigned(node.body)])
 
 
+def bind_tensors(ctx: Context, carries: Sequence[Carry]) -> None:
+    """Bind the carried tensors at the start of a trip."""
+    for carry in carries:
+        if isinstance(carry.before, Tensor):
+            ctx.scope.bindings[carry.inner] = carry.before
+
+
 def _trips(ctx: Context, node: ast.For, header: Header) -> Number:
     """How often the loop runs."""
     span = binary(ctx, node, ast.Sub(), header.upper, header.lower)
@@ -113,7 +118,7 @@ def _trips(ctx: Context, node: ast.For, header: Header) -> Number:
 
 def live_values(ctx: Context, node: ast.For | ast.While, flow: Flow) -> dict[str, Value]:
     """The names that are read inside the loop before they are bound there, or behind it, with what they are now."""
-    live = flow.live_after(node) | flow.reads_first(node.body)
+    live = flow.live_after(node) | flow.reads_in(node)
     return {name: value for name, value in ctx.scope.bindings.items() if name in live}
 
 
@@ -130,7 +135,7 @@ def carried_names(
         targets = _yield_targets(ctx, node, len(explicit))
         found += [Carry(name, target, init) for (name, init), target in zip(explicit, targets, strict=True)]
     taken = {name for carry in found for name in (carry.inner, carry.outer)}
-    live = flow.live_after(node) | flow.reads_first(node.body)
+    live = flow.live_after(node) | flow.reads_in(node)
     for name in assigned(node.body):
         before = ctx.scope.bindings.get(name)
         if name in taken or name == counter or name not in live:

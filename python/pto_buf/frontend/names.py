@@ -33,6 +33,14 @@ class DynVar:
     name: str
 
 
+@dataclass(frozen=True, eq=False)
+class MemRefDecl:
+    """A declared allocation, `pl.MemRef("name", slots=2)`: by its name, else by the variable that holds it."""
+
+    name: str | None
+    slots: int
+
+
 DTYPES: Mapping[str, DType] = {
     name: DType(spelling)
     for name, spelling in {

@@ -53,7 +53,7 @@ def read(
     found: dict[str, Collector] = {}
     for name, function in chosen.items():
         found[name] = Collector()
-        op = read_kernel(source_text, function, target, found[name], symbols[name])
+        op = read_kernel(source_text, function, _helpers(functions, name), target, found[name], symbols[name])
         if op is not None:
             module.body.block.add_op(op)
         collector.diagnostics.extend(found[name].diagnostics)
@@ -62,6 +62,21 @@ def read(
         if warn is not None and diagnostic.severity is Severity.WARNING:
             warn(diagnostic)
     return module
+
+
+def _helpers(functions: Mapping[str, Function], kernel: str) -> dict[str, Function]:
+    """The inline helpers that a kernel sees, by the name it calls them; methods of its class as `self.name`."""
+    prefix = kernel.rpartition(".")[0]
+    found: dict[str, Function] = {}
+    for name, function in functions.items():
+        if function.kind is not Kind.INLINE:
+            continue
+        owner, _, last = name.rpartition(".")
+        if not owner:
+            found[last] = function
+        elif owner == prefix:
+            found[f"self.{last}" if function.method else last] = function
+    return found
 
 
 def _text(path: str | Path, source: str | None) -> str:

@@ -54,9 +54,9 @@ def declare(ctx: Context, node: ast.AST, name: str, count: int, tile: TileSpec) 
     return slots
 
 
-def select(ctx: Context, node: ast.Subscript, slots: SlotSet, index_value: Value) -> Slot:
+def select_index(ctx: Context, node: ast.expr, slots: SlotSet, index_value: Value) -> Slot:
     """`slots[index]`. Raises DiagnosticError for a constant outside [0, count)."""
-    index = integer(ctx, node.slice, index_value, "a slot index")
+    index = integer(ctx, node.slice if isinstance(node, ast.Subscript) else node, index_value, "a slot index")
     constant = known_int(index)
     if constant is not None and not 0 <= constant < slots.count:
         raise ctx.error(
@@ -82,7 +82,7 @@ def subscript(ctx: Context, node: ast.Subscript, slots: SlotSet, index: Value) -
             kind=SET_MISUSE,
             help=f"select one slot: {slots.name}[i % {slots.count}]",
         )
-    return select(ctx, node, slots, index)
+    return select_index(ctx, node, slots, index)
 
 
 def release(args: Arguments) -> Value:

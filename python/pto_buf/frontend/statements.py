@@ -9,33 +9,45 @@ from pto_buf.frontend.branches import branch
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import evaluate
 from pto_buf.frontend.flow import Flow, assigned
+from pto_buf.frontend.headers import form_of
 from pto_buf.frontend.kinds import MEMORY_SPACE, SHAPE
 from pto_buf.frontend.loops import is_yield, loop
-from pto_buf.frontend.names import spelling
+from pto_buf.frontend.memrefs import MemRefs, bound_call
+from pto_buf.frontend.names import Symbol, spelling
 from pto_buf.frontend.scalars import convert, known_int, number
 from pto_buf.frontend.tiles import rename
 from pto_buf.frontend.types import ScalarType, TensorType, TileType, annotation
-from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Tensor, Tile, Tuple, Value, describe
+from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Static, Tensor, Tile, Tuple, Value, describe
+from pto_buf.frontend.whiles import explicit_while, while_loop
 from pto_buf.tile import TileSpec
 
 
 class Reader:
     """Reads the statements of one function body."""
 
-    def __init__(self, flow: Flow):
+    def __init__(self, flow: Flow, memrefs: MemRefs, *, helper: bool = False):
         self._flow = flow
+        self._memrefs = memrefs
+        self._helper = helper
+        self._depth: int | None = None
+        self.result: Value | None = None
+        """What a helper returned."""
         self._handlers: Mapping[type[ast.stmt], Callable[[Context, Any], None]] = {
             ast.Assign: self._assign,
             ast.AnnAssign: self._annotated,
             ast.Expr: self._expression,
             ast.For: self._for,
             ast.If: self._if,
+            ast.While: self._while,
+            ast.With: self._with,
             ast.Return: self._return,
             ast.Pass: self._pass,
         }
 
     def run(self, ctx: Context, body: Sequence[ast.stmt]) -> None:
         """Read statements one by one; a wrong one is remembered, and what it would have bound is poison."""
+        if self._depth is None:
+            self._depth = ctx.depth
         for statement in body:
 
             def poison(statement: ast.stmt = statement) -> None:
@@ -61,9 +73,10 @@ class Reader:
         if node.value is None:
             raise ctx.error(node, "a declaration without a value is not part of the DSL")
         declared = annotation(ctx, node.annotation)
-        if isinstance(declared, TileType) and declared.memref is not None:
-            raise ctx.error(declared.memref, "pl.MemRef in an annotation is not supported")
-        value = self._value(ctx, node.value)
+        expression = node.value
+        if isinstance(declared, TileType) and declared.memref is not None and not is_yield(node):
+            expression = bound_call(ctx, node.value, self._memrefs.slot(ctx, declared))
+        value = self._value(ctx, expression)
         match declared:
             case TileType():
                 _agree(ctx, node, declared, value)
@@ -89,16 +102,32 @@ class Reader:
         evaluate(ctx, node.value)
 
     def _for(self, ctx: Context, node: ast.For) -> None:
-        loop(ctx, node, self._flow, self.run)
+        if form_of(ctx, node.iter) == "while_":
+            explicit_while(ctx, node, self._flow, self.run)
+        else:
+            loop(ctx, node, self._flow, self.run)
+
+    def _while(self, ctx: Context, node: ast.While) -> None:
+        while_loop(ctx, node, self._flow, self.run)
+
+    def _with(self, ctx: Context, node: ast.With) -> None:
+        """A scope of the DSL says where its body runs; here that is decided."""
+        for item in node.items:
+            if item.optional_vars is not None or not _is_scope(ctx, item.context_expr):
+                raise ctx.error(node, f"{_UNSUPPORTED[ast.With]} is not part of the DSL", help=_HELP[ast.With])
+        self.run(ctx, node.body)
 
     def _if(self, ctx: Context, node: ast.If) -> None:
         branch(ctx, node, self._flow, self.run)
 
     def _return(self, ctx: Context, node: ast.Return) -> None:
-        """A kernel returns handles of tensors that it has stored to; there is nothing to do for them."""
-        if ctx.depth:
+        """A kernel returns handles of tensors that it has stored to: nothing to do. A helper returns what it made."""
+        if ctx.depth != self._depth:
             raise ctx.error(node, "'return' inside a loop or branch is not part of the DSL")
         if node.value is None:
+            return
+        if self._helper:
+            self.result = evaluate(ctx, node.value)
             return
         value = evaluate(ctx, node.value)
         items = sequence(value) or (value,)
@@ -127,6 +156,16 @@ _HELP: Mapping[type[ast.stmt], str] = {
     ast.With: "slots are no context managers: select one and use its name",
     ast.Assert: "use pl.static_assert for what is known while reading",
 }
+
+
+_SCOPES = ("at", "scope", "auto_scope", "manual_scope", "cluster")
+
+
+def _is_scope(ctx: Context, node: ast.expr) -> bool:
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return False
+    callee = evaluate(ctx, node.func)
+    return isinstance(callee, Static) and callee.value in [Symbol(name) for name in _SCOPES]
 
 
 def _yielded(ctx: Context, node: ast.expr) -> Value:

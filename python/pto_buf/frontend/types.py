@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pto_buf.frontend.constants import NotConstantError, evaluate
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
-from pto_buf.frontend.names import DType, DynVar, Symbol
+from pto_buf.frontend.names import DType, DynVar, MemRefDecl, Symbol
 from pto_buf.frontend.values import Static
 from pto_buf.hw import Space
 
@@ -131,20 +131,17 @@ def _tile(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> TileT
     space: Space | None = None
     memref: ast.expr | None = None
     for extra in items[2:]:
-        if _is_memref(ctx, extra):
+        if isinstance(extra, ast.Call) and _callee(ctx, extra) == Symbol("TileView"):
+            raise ctx.error(extra, "pl.TileView is not supported: each space has one layout here")
+        found = constant(ctx, extra.value if isinstance(extra, ast.Subscript) else extra)
+        if isinstance(found, MemRefDecl):
             memref = extra
-        elif isinstance(extra, ast.Call):
-            continue  # a TileView says nothing about where the tile lies
-        else:
-            found = constant(ctx, extra)
-            if not isinstance(found, Space):
-                raise ctx.error(extra, "expected a memory space such as pl.Mem.Mat", kind=SHAPE)
+        elif isinstance(found, Space):
             space = found
+        else:
+            raise ctx.error(extra, "expected a memory space such as pl.Mem.Mat, or pl.MemRef", kind=SHAPE)
     return TileType(static, _dtype(ctx, items[1]), space, memref)
 
 
-def _is_memref(ctx: Context, node: ast.expr) -> bool:
-    call = node.value if isinstance(node, ast.Subscript) else node
-    if not isinstance(call, ast.Call) or not isinstance(call.func, (ast.Name, ast.Attribute)):
-        return False
-    return constant(ctx, call.func) == Symbol("MemRef")
+def _callee(ctx: Context, node: ast.Call) -> object:
+    return constant(ctx, node.func) if isinstance(node.func, (ast.Name, ast.Attribute)) else None
