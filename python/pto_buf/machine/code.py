@@ -94,16 +94,28 @@ class Code:
         self.instructions.append(instruction)
 
 
-def run(code: Code, inputs: Sequence[Any], limit: int, where: Place | None) -> Generator[Step, Any, None]:
+@dataclass
+class Meter:
+    """What the scalar unit has done so far, the steps for the pipes left out."""
+
+    instructions: int = 0
+    branches: int = 0
+
+
+def run(
+    code: Code, inputs: Sequence[Any], limit: int, where: Place | None, meter: Meter | None = None
+) -> Generator[Step, Any, None]:
     """Run the code, yielding each step for the pipes in the order of issue.
 
-    `inputs` fill the first registers. What the driver sends back for a step with a result is that result.
+    `inputs` fill the first registers. What the driver sends back for a step with a result is that result. `meter`
+    counts along.
     Raises DiagnosticError: for an operation without a result; `incomplete` when more than `limit` instructions run.
     """
     registers: Registers = [*inputs, *[None] * (code.registers - len(inputs))]
     instructions = code.instructions
     loops: list[tuple[Place | None, int]] = []
     trips: Trips = ()
+    meter = meter or Meter()
     position = count = 0
     while position < len(instructions):
         instruction = instructions[position]
@@ -118,6 +130,7 @@ def run(code: Code, inputs: Sequence[Any], limit: int, where: Place | None) -> G
             )
         match instruction:
             case Let(out, fn, args, place):
+                meter.instructions += bool(args)
                 try:
                     registers[out] = fn(*[registers[arg] for arg in args])
                 except ScalarError as error:
@@ -140,8 +153,10 @@ def run(code: Code, inputs: Sequence[Any], limit: int, where: Place | None) -> G
                 for out, value in zip(outs, [registers[arg] for arg in args], strict=True):
                     registers[out] = value
             case Goto(target):
+                meter.branches += 1
                 position = target.position
             case Unless(condition, target):
+                meter.branches += 1
                 if not registers[condition]:
                     position = target.position
             case Enter(place):

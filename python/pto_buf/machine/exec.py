@@ -11,7 +11,7 @@ from pto_buf.dialect.types import PtrType
 from pto_buf.errors import DiagnosticError, UsageError
 from pto_buf.hw import Core
 from pto_buf.machine.build import build
-from pto_buf.machine.code import run
+from pto_buf.machine.code import Meter, run
 from pto_buf.machine.scalar import to_float, wrap
 from pto_buf.machine.scalar_ops import bits_of
 from pto_buf.machine.steps import CoreId, Step
@@ -65,11 +65,12 @@ def execute(
     *,
     limit: int = DEFAULT_LIMIT,
     core: CoreId | None = None,
+    meter: Meter | None = None,
 ) -> Steps:
     """The steps of `function`, in the order in which the scalar unit issues them.
 
     `scalars` gives the value of each argument that is a number, by name or position; pointers need none.
-    A kernel with sections needs `core.core`. `limit` bounds the instructions of the scalar unit.
+    A kernel with sections needs `core.core`. `limit` bounds the instructions of the scalar unit; `meter` counts them.
     Raises UsageError for a missing or unknown argument, DiagnosticError for an op that cannot be executed and
     (kind `incomplete`) when the limit is reached.
     """
@@ -79,7 +80,7 @@ def execute(
             place_of(function), "the kernel has sections for two kinds of core, and none was chosen", kind="mixed"
         )
     inputs = _inputs(function, scalars)
-    return run(build(function, core), inputs, limit, place_of(function))
+    return run(build(function, core), inputs, limit, place_of(function), meter)
 
 
 def _inputs(function: func.FuncOp, scalars: Scalars) -> list[Any]:

@@ -108,6 +108,18 @@ class Exec:
     place: Place | None
     trips: Trips
 
+    def memory(self, name: str) -> TileRef | GlobalRegion:
+        """The tile or window that the operand is."""
+        value = self.operands[name]
+        assert isinstance(value, (TileRef, GlobalRegion)), name
+        return value
+
+    def tile(self, name: str) -> TileRef:
+        """The tile that the operand is."""
+        value = self.operands[name]
+        assert isinstance(value, TileRef), name
+        return value
+
 
 @dataclass(frozen=True, slots=True)
 class SetFlag:

@@ -8,6 +8,7 @@ from xdsl.dialects import func
 
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError, UsageError
+from pto_buf.machine.code import Meter
 from pto_buf.machine.dtypes import NUMPY_DTYPES
 from pto_buf.machine.exec import DEFAULT_LIMIT, Scalars, Steps, execute, pointer_arguments
 from pto_buf.machine.steps import CoreId
@@ -49,8 +50,9 @@ class Launch:
     limit: int = DEFAULT_LIMIT
     """Instructions of one scalar unit."""
 
-    def steps(self, core: CoreId) -> Steps:
-        return execute(self.function, self.scalars, limit=self.limit, core=core)
+    def steps(self, core: CoreId, meter: Meter | None = None) -> Steps:
+        """What the scalar unit of one core issues. Raises as `execute`."""
+        return execute(self.function, self.scalars, limit=self.limit, core=core, meter=meter)
 
 
 def simulate(launch: Launch, order: Order, edit: Callable[[Steps], Steps] = lambda steps: steps) -> Run:
