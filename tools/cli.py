@@ -105,6 +105,27 @@ def run_(
     return run(kernel, arguments, target=arch, order=order, options=options, shadow=stand_in)
 
 
+@app.command("check")
+@click.argument("file", metavar="FILE.pto")
+@click.option("--trip", "trips", multiple=True, metavar="NAME=NUMBER", help="Only runs in which this argument is so.")
+@click.option("--arch", type=click.Choice(list(TARGETS)), help="The chip; without it the file says.")
+@click.option(
+    "--gm-raw",
+    type=click.Choice(["refuse", "flag"]),
+    default="refuse",
+    help="Whether a flag orders a load behind a store to the same global memory.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
+def check(file: str, trips: tuple[str, ...], arch: str | None, gm_raw: str, as_json: bool) -> int:
+    """Prove that a .pto has no race, no deadlock, and no flag set twice or left over, whoever wrote it.
+
+    The status is 0 if that is proven, 1 if it is wrong, 3 if the proof is incomplete.
+    """
+    from pto_buf.tools.check_command import run
+
+    return run(file, trips=trips, arch=arch, gm_raw=gm_raw, as_json=as_json)
+
+
 @app.command("demo")
 @click.argument("files", metavar="FILE.py...", nargs=-1, required=True)
 def demo(files: tuple[str, ...]) -> int:

@@ -1,0 +1,62 @@
+"""`pto-buf check`: the verdict, its words, and the status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pto_buf.tools.cli import main
+from support.streams import stream
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    file = tmp_path / "good.pto"
+    file.write_text(stream(3))
+    return file
+
+
+@pytest.fixture
+def bad(good: Path) -> Path:
+    """The last drain is gone: its flag stays set."""
+    lines = good.read_text().splitlines()
+    last = max(number for number, line in enumerate(lines) if "pto.wait_flag" in line)
+    file = good.with_name("bad.pto")
+    file.write_text("\n".join(lines[:last] + lines[last + 1 :]))
+    return file
+
+
+def test_a_proven_file_ends_with_0(good: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(good)]) == 0
+    said = capsys.readouterr()
+    assert said.out.count(": proven for every run") == 1
+    assert said.err == ""
+
+
+def test_a_wrong_file_ends_with_1_and_says_where(bad: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(bad)]) == 1
+    said = capsys.readouterr()
+    assert ": wrong: " in said.out
+    assert f"{bad}:" in said.err
+    assert "is still set when the kernel ends" in said.err
+
+
+def test_json_says_the_same(bad: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(bad), "--json"]) == 1
+    (verdict,) = json.loads(capsys.readouterr().out)
+    assert verdict["verdict"] == "wrong"
+    assert {finding["fault"] for finding in verdict["findings"]} == {"leftover"}
+    assert all(finding["place"].startswith(str(bad)) for finding in verdict["findings"])
+
+
+@pytest.mark.parametrize("trip", ["n", "n=", "n=many", "nothing=3"])
+def test_a_number_that_is_none_ends_with_2(trip: str, good: Path, capsys: pytest.CaptureFixture[str]):
+    assert main(["check", str(good), "--trip", trip]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_what_is_no_pto_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "bytes.pto"
+    file.write_bytes(b"\x00\xff\xfe")
+    assert main(["check", str(file)]) == 1
+    assert capsys.readouterr().err.startswith(f"{file}:")
