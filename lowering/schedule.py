@@ -27,7 +27,7 @@ from pto_buf.dialect.tile_op import constant_of
 from pto_buf.errors import Note, UsageError, warn
 from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.plan_memory import functions
-from pto_buf.schedule.collect import Body, Kernel, Where, is_innermost, steps_of
+from pto_buf.schedule.collect import SLOT_SET, TILE, Body, Kernel, Where, is_innermost, steps_of
 from pto_buf.schedule.grouping import Clash
 from pto_buf.slots.build import STAGE_ATTRIBUTE
 from pto_buf.source import place_of
@@ -113,8 +113,12 @@ def _explained(clash: Clash[Where]) -> tuple[str, tuple[Note, ...], str | None]:
     ahead = "the next trip" if distance == 1 else f"the trip {distance} later"
     reason = f"'{later.op}' of {ahead} would pass '{earlier.op}' of this one, and both may touch {later.name}"
     notes = (Note(earlier.place, f"'{earlier.op}' of this trip"), Note(later.place, f"'{later.op}' of {ahead}"))
-    help = f"give {later.name} a slot of its own in each trip, such as one chosen by % {distance + 1}"
-    return reason, notes, help if later.name.startswith("slot set") else None
+    help = None
+    if later.name.startswith(SLOT_SET):
+        help = f"with more slots in {later.name}, the next trip taking the next one, it would not"
+    elif later.name.startswith(TILE):
+        help = f"pl.pipeline(..., stage={distance + 1}) gives each tile of the loop a slot for each trip"
+    return reason, notes, help
 
 
 # --- rewriting -----------------------------------------------------------------------------------------------------

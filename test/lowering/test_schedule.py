@@ -326,11 +326,18 @@ def test_one_slot_keeps_trips_apart():
         "asked for 2 trips of this loop together, trips stay one after another: "
         "'load' of the next trip would pass 'exp' of this one, and both may touch slot set 'one'"
     )
-    assert warning.help == "give slot set 'one' a slot of its own in each trip, such as one chosen by % 2"
+    assert warning.help == "with more slots in slot set 'one', the next trip taking the next one, it would not"
     assert [note.message for note in warning.notes] == ["'exp' of this trip", "'load' of the next trip"]
     assert warning.place is not None
     assert all(note.place is not None for note in warning.notes)
     assert str(module) == str(kernel(text)).replace(" {ptobuf.stage = 2 : i64}", "")
+
+
+def test_a_tile_of_the_compilers_has_a_lever_of_its_own():
+    text = "set one 1 owned\n" + loop("x = load one[%c0] @%i\nstore x @%i").replace("set one 1\n", "")
+    (warning,) = scheduled(text)[1]
+    assert "both may touch the compiler's tile 'one'" in warning.message
+    assert warning.help == "pl.pipeline(..., stage=2) gives each tile of the loop a slot for each trip"
 
 
 def test_fewer_slots_than_trips_run_as_many_trips_together():

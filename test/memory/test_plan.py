@@ -35,10 +35,11 @@ def tenant(
     owned: bool = False,
     addr: int | None = None,
     share: tuple[str, ...] = (),
+    pipes: str = "",
 ) -> Tenant:
     tile = canonical_tile(space, rows, cols, dtype, A2A3)
     bounds = Life(life[0], life[1], at(life[0]), at(life[1]))
-    return Tenant(key, name, count, tile, bounds, owned, addr, share, at(key + 1))
+    return Tenant(key, name, count, tile, bounds, owned, addr, share, at(key + 1), frozenset(pipes.split()))
 
 
 def vec(key: int, kib: int, life: tuple[int, int] = (0, 100), count: int = 1, **rest: object) -> Tenant:
@@ -114,6 +115,31 @@ def test_one_reuse_is_not_the_end_of_all_privacy():
     check(tenants, found, A2A3)
     # six fit beside each other; the seventh takes over what was left longest ago
     assert found.shared == ((0, 6), (1, 7))
+
+
+def test_a_place_is_taken_over_whole():
+    tenants = [
+        vec(0, 64, count=2),
+        vec(1, 20, (0, 2), owned=True),
+        vec(2, 30, (1, 3), owned=True),
+        vec(3, 30, (4, 6), owned=True),
+        vec(4, 20, (5, 6), owned=True),
+    ]
+    found = plan(tenants, A2A3)
+    check(tenants, found, A2A3)
+    assert found.shared == ((1, 4), (2, 3))
+
+
+def test_a_place_is_taken_over_on_the_pipes_that_it_was_left_by():
+    tenants = [
+        vec(0, 60, (0, 2), owned=True, pipes="MTE2 V"),
+        vec(1, 60, (1, 3), owned=True, pipes="V"),
+        vec(2, 60, (2, 4), owned=True, pipes="V MTE3"),
+        vec(3, 60, (5, 6), owned=True, pipes="V"),
+        vec(4, 60, (5, 7), owned=True, pipes="V MTE3"),
+        vec(5, 60, (5, 7), owned=True, pipes="MTE2 V"),
+    ]
+    assert plan(tenants, A2A3).shared == ((0, 5), (1, 3), (2, 4))
 
 
 def test_lives_that_touch_at_one_op_do_not_share():

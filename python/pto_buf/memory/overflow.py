@@ -95,7 +95,7 @@ def _span(tenant: Tenant) -> str:
     first, last = tenant.life.first, tenant.life.last
     if first is None or last is None:
         return "live for a part of the function"
-    if first == last:
+    if (first.file, first.line) == (last.file, last.line):
         return f"live at {_line(first)}"
     return f"live from {_line(first)} to {_line(last)}"
 

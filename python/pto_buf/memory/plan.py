@@ -2,7 +2,7 @@
 
 Bytes are shared only if a space would overflow otherwise, since whoever takes bytes over has to wait for whoever left
 them. So each space is tried in steps: no sharing; the sharing that the user asked for; the compiler's own sets
-sharing, with bytes taken over as late as possible; both; and last, the tightest packing that is found.
+sharing, whole places first; both; and last, the tightest packing that is found.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from pto_buf.memory.overflow import overflow
 from pto_buf.memory.packing import NOWHERE_ELSE, Addresses, Item, NextFit, Range, gaps, stack, sweep
 from pto_buf.memory.pinned import check_pinned
 from pto_buf.memory.sharing import may_share, partners, wrong_requests
+from pto_buf.memory.takeover import take_over
 from pto_buf.memory.tenant import Tenant
 
 _EXACT_STACK = 12
@@ -172,6 +173,7 @@ class _Area:
                 yield None if packed is None else {**base, **packed}
 
     def _pooled(self, items: Sequence[Item], free: Sequence[Range]) -> Iterator[Addresses | None]:
+        yield take_over(items, free, {tenant.key: tenant.pipes for tenant in self.owned})
         late = sweep(items, free, NextFit())
         yield late if isinstance(late, dict) else None
         yield fitting(items, free)

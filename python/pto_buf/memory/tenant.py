@@ -43,6 +43,8 @@ class Tenant:
     share: tuple[str, ...] = ()
     place: Place | None = None
     """Where it is declared, or made by the op that needs it: errors about it stand there."""
+    pipes: frozenset[str] = frozenset()
+    """Names of the pipes that touch it."""
 
     def size(self, target: Target) -> int:
         return set_bytes(self.count, self.tile, target)

@@ -24,6 +24,9 @@ from pto_buf.source import place_of
 Where = Term | Window | None
 """A slot by its index, or a window of a tensor; None for the whole tensor."""
 
+SLOT_SET, TILE = "slot set", "the compiler's tile"
+"""What sets of the user's and of the compiler's are called."""
+
 _STRUCTURE = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
 
@@ -124,7 +127,8 @@ class Kernel:
             touched = [(access.slots, access.role) for access in node.accesses] if node is not None else []
         for number, (slots, role) in enumerate(touched):
             index = self.terms.of(self.built.indices[SiteKey(key, number)]) if slots.count > 1 else Const(0)
-            yield Use(step, slots.key, f"slot set '{slots.name}'", index, role, _spelt(op), place_of(op))
+            name = f"{TILE if slots.owned else SLOT_SET} '{slots.name}'"
+            yield Use(step, slots.key, name, index, role, _spelt(op), place_of(op))
 
     def tensor_uses(self, step: int, op: SlotOp) -> Iterator[Use[Where]]:
         """The windows of global memory that an op touches. Raises LookupError for one whose tensor is not known."""
