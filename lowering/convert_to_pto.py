@@ -25,6 +25,7 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.constants import I64, Constants
+from pto_buf.memory.footprint import slot_stride
 from pto_buf.source import place_of
 
 
@@ -100,7 +101,7 @@ class _Conversion:
                 kind="pass-order",
             )
         tile = alloc.slots.type.data.tile
-        return alloc, alloc.addr.value.data, self.target.stride(tile.space, tile.footprint)
+        return alloc, alloc.addr.value.data, slot_stride(tile, self.target)
 
     def _fixed_tile(self, select: SlotSelectOp, index: int) -> SSAValue:
         alloc, base, stride = self._set(select.slots)

@@ -29,6 +29,7 @@ from pto_buf.hw import Pipe, Space, Target
 from pto_buf.lowering.constants import INDEX, Constants
 from pto_buf.lowering.fenced import RETURNS
 from pto_buf.lowering.hoisting import Hoisting, computed_for
+from pto_buf.memory.footprint import set_bytes
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.observed import observed_flow
 from pto_buf.slots.program import SlotSet
@@ -70,7 +71,7 @@ def sharing_bytes(built: Built, target: Target) -> list[list[SlotSet]]:
             groups.append([slots])
             continue
         start, tile = address.value.data, slots.tile
-        end = start + (slots.count - 1) * target.stride(tile.space, tile.footprint) + tile.footprint
+        end = start + set_bytes(slots.count, tile, target)
         spans.setdefault(tile.space, []).append((start, end, slots))
     for space in spans.values():
         behind = -1

@@ -19,6 +19,7 @@ from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.kinds import COUNT
 from pto_buf.frontend.names import spelling
 from pto_buf.hw import MAX_SLOTS, Space, Target
+from pto_buf.memory.footprint import slot_stride
 from pto_buf.tile import TileSpec
 
 
@@ -78,7 +79,7 @@ def place_sets(
     """
     used: dict[Space, int] = {}
     for tile, count in declared:
-        used[tile.space] = used.get(tile.space, 0) + count * target.stride(tile.space, tile.footprint)
+        used[tile.space] = used.get(tile.space, 0) + count * slot_stride(tile, target)
     counts: dict[int, int] = {}
     for space in Space:
         here = [one for one in owned if one.tile.space is space]
@@ -116,7 +117,7 @@ def is_inside(op: Operation, block: Block) -> bool:
 
 def _fit(sets: Sequence[OwnedSet], free: int, target: Target) -> dict[int, int]:
     """As many slots as asked for, or the largest equal cap that fits, and what the small sets still can above it."""
-    size = {id(one): target.stride(one.tile.space, one.tile.footprint) for one in sets}
+    size = {id(one): slot_stride(one.tile, target) for one in sets}
     asked = {id(one): _asked(one) for one in sets}
     least = {id(one): one.count for one in sets}
 
@@ -139,7 +140,7 @@ def _fit(sets: Sequence[OwnedSet], free: int, target: Target) -> dict[int, int]:
 
 
 def _hint(one: OwnedSet, asked: int, count: int, target: Target) -> Diagnostic:
-    stride = target.stride(one.tile.space, one.tile.footprint)
+    stride = slot_stride(one.tile, target)
     capacity = target.capacity[one.tile.space]
     name = one.alloc.set_name.data
     return Diagnostic(

@@ -14,6 +14,7 @@ from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, SetOp, SlotOp,
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
+from pto_buf.memory.footprint import slot_bytes, slot_stride
 from pto_buf.report.allocation import Resident
 from pto_buf.report.fences import EventLine, Executed
 from pto_buf.report.order import Issue, Line, Nest
@@ -37,8 +38,8 @@ def _resident(op: AllocSlotsOp, target: Target) -> Resident:
         tile.rows,
         tile.cols,
         tile.dtype,
-        tile.footprint,
-        target.stride(tile.space, tile.footprint),
+        slot_bytes(tile, target),
+        slot_stride(tile, target),
         op.addr.value.data,
         op.owned is not None,
     )
