@@ -1,7 +1,7 @@
 """From a function of the `ptobuf` dialect to the program that slot reasoning sees, and the way back to its ops."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 from xdsl.dialects import scf
@@ -14,7 +14,7 @@ from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoOp, ReleaseOp, SlotOp, Slot
 from pto_buf.dialect.table.row import TableError
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.dialect.types import tile_of
-from pto_buf.errors import Diagnostic, DiagnosticError, Note
+from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place
 from pto_buf.hw import Target
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.index_terms import IndexTerms
@@ -59,6 +59,7 @@ class _Held:
     slots: SlotSet
     index: SSAValue
     lease: int | None
+    chosen: Place | None
 
 
 @dataclass
@@ -108,7 +109,7 @@ class _Builder:
                 continue
             self.indices[SiteKey(key, len(accesses))] = held.index
             term = self.terms.of(held.index)
-            accesses.append(Access(held.slots, term, operand.role, operand.name, held.lease))
+            accesses.append(Access(held.slots, term, operand.role, operand.name, held.lease, place=held.chosen))
         try:
             pipes = op.form(self.target).pipes
         except TableError as err:
@@ -124,7 +125,7 @@ class _Builder:
         key = self.keys[op]
         self.ops[key] = op
         self.indices[SiteKey(key, 0)] = held.index
-        yield Release(key, held.slots, self.terms.of(held.index), held.lease, place_of(op))
+        yield Release(key, held.slots, self.terms.of(held.index), held.lease, place_of(op), held.chosen)
 
     def _region(self, op: scf.ForOp | scf.IfOp | scf.WhileOp) -> Node:
         key, place = self.keys[op], place_of(op)
@@ -166,7 +167,7 @@ class _Builder:
                     return self._selected(select)
                 case IntoOp() as into:
                     held = self._slot(into.outs[0], into)
-                    return None if held is None else _Held(held.slots, held.index, self.keys[into])
+                    return None if held is None else replace(held, lease=self.keys[into])
                 case scf.IfOp() as branch:
                     arms = [cast(Operation, region.block.last_op) for region in branch.regions]
                     return self._joined(branch, value, [arm.operands[value.index] for arm in arms], "an 'if'")
@@ -185,7 +186,7 @@ class _Builder:
     def _selected(self, select: SlotSelectOp) -> _Held | None:
         owner = select.slots.owner
         if isinstance(owner, AllocSlotsOp):
-            return _Held(self.sets[owner], select.index, None)
+            return _Held(self.sets[owner], select.index, None, place_of(select))
         message = "selects from a slot set that is not an alloc_slots of this kernel"
         self._problem(select, message, help="slot sets are made at the top of the kernel", kind="slot-set")
         return None
@@ -200,7 +201,7 @@ class _Builder:
         if first is None or second is None:
             return None
         if first.slots == second.slots and self._same_index(first.index, second.index, op):
-            return _Held(first.slots, first.index, None)
+            return replace(first, lease=None)
         self._problem(
             op,
             f"%{value.name_hint or 'a value'} comes out of {what} in slots of '{first.slots.name}' and "

@@ -38,3 +38,37 @@ class Flow:
     origins: Mapping[SiteKey, tuple[Origin, ...]]
     ends: Mapping[SiteKey, tuple[Origin, ...]]
     unread: Mapping[SiteKey, tuple[SiteKey | None, ...]]
+
+
+class FlowBuilder:
+    """Collects a `Flow` from one path after another."""
+
+    def __init__(self) -> None:
+        self._origins: dict[SiteKey, dict[Origin, None]] = {}
+        self._ends: dict[SiteKey, dict[Origin, None]] = {}
+        self._unread: dict[SiteKey, dict[SiteKey | None, None]] = {}
+
+    def origin(self, site: SiteKey, origin: Origin) -> None:
+        """The access at `site` may belong to this lease."""
+        self._origins.setdefault(site, {})[origin] = None
+
+    def ends(self, site: SiteKey, origin: Origin) -> None:
+        """The write at `site` may take over the slot of this lease."""
+        self._ends.setdefault(site, {})[origin] = None
+
+    def unread(self, opener: SiteKey, at: SiteKey | None) -> None:
+        """The lease may end there without having been read."""
+        self._unread.setdefault(opener, {})[at] = None
+
+    def flow(self) -> Flow:
+        def way(origin: Origin) -> tuple[SiteKey, int]:
+            return origin.opener, -1 if origin.carried_by is None else origin.carried_by
+
+        def end(site: SiteKey | None) -> tuple[bool, SiteKey]:
+            return site is None, site or SiteKey(0, 0)
+
+        return Flow(
+            {site: tuple(sorted(self._origins[site], key=way)) for site in sorted(self._origins)},
+            {site: tuple(sorted(self._ends[site], key=way)) for site in sorted(self._ends)},
+            {site: tuple(sorted(self._unread[site], key=end)) for site in sorted(self._unread)},
+        )

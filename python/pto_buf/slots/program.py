@@ -43,6 +43,13 @@ class Access:
     """First byte within the slot."""
     end: int | None = None
     """Behind the last byte; None for the whole slot."""
+    place: Place | None = None
+    """Where the slot is chosen."""
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether it touches a part of the slot only."""
+        return self.start > 0 or self.end is not None
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,8 @@ class Release:
     term: Term
     lease: int | None
     place: Place | None
+    chosen: Place | None = None
+    """Where the slot is chosen."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,374 @@
+"""What is known of the atoms at one point of one path: intervals of linear forms and residues of atoms."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd, lcm
+
+from pto_buf.slots.forms import Atoms, Linear
+
+Form = tuple[tuple[int, int], ...]
+"""Parts of a linear form without a common factor, the first coefficient positive."""
+
+LARGEST_MODULUS = 720
+"""Residues are followed up to this modulus; a term that demands more counts as unknown."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """All numbers from `low` to `high`, both included; None where there is no end."""
+
+    low: int | None
+    high: int | None
+
+    @property
+    def point(self) -> int | None:
+        return self.low if self.low == self.high else None
+
+    @property
+    def size(self) -> int | None:
+        """How many numbers there are, if they are finitely many."""
+        return None if self.low is None or self.high is None else self.high - self.low + 1
+
+    def meet(self, other: "Span") -> "Span":
+        low = other.low if self.low is None else self.low if other.low is None else max(self.low, other.low)
+        high = other.high if self.high is None else self.high if other.high is None else min(self.high, other.high)
+        return Span(low, high)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.low is not None and self.high is not None and self.low > self.high
+
+    def plus(self, other: "Span", factor: int) -> "Span":
+        """Sums of a number of this and `factor` times a number of the other."""
+        scaled = other.times(factor)
+        low = None if self.low is None or scaled.low is None else self.low + scaled.low
+        high = None if self.high is None or scaled.high is None else self.high + scaled.high
+        return Span(low, high)
+
+    def times(self, factor: int) -> "Span":
+        low = None if self.low is None else self.low * factor
+        high = None if self.high is None else self.high * factor
+        return Span(low, high) if factor >= 0 else Span(high, low)
+
+
+EVERYTHING = Span(None, None)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Intervals of forms and residues (modulus, remainder) of atoms. Changing them makes new ones."""
+
+    spans: Mapping[Form, Span]
+    residues: Mapping[int, tuple[int, int]]
+
+    @cached_property
+    def key(self) -> tuple[frozenset[tuple[Form, Span]], frozenset[tuple[int, tuple[int, int]]]]:
+        """Equal for equal facts, and hashable."""
+        return frozenset(self.spans.items()), frozenset(self.residues.items())
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.spans and not self.residues
+
+    def with_span(self, form: Form, span: Span) -> "Facts":
+        return Facts({**self.spans, form: span}, self.residues)
+
+    def with_residue(self, atom: int, modulus: int, remainder: int) -> "Facts":
+        return Facts(self.spans, {**self.residues, atom: (modulus, remainder)})
+
+    def without(self, atoms: Iterable[int]) -> "Facts":
+        """Forgets every fact in which one of these atoms stands."""
+        gone = set(atoms)
+        if self.is_empty or not gone:
+            return self
+        spans = {form: span for form, span in self.spans.items() if not any(atom in gone for atom, _ in form)}
+        residues = {atom: residue for atom, residue in self.residues.items() if atom not in gone}
+        if len(spans) == len(self.spans) and len(residues) == len(self.residues):
+            return self
+        return Facts(spans, residues)
+
+
+NO_FACTS = Facts({}, {})
+
+
+def normal(form: Linear) -> tuple[Form, int]:
+    """The parts without their common factor, and that factor with its sign."""
+    factor = gcd(*(coefficient for _, coefficient in form.parts))
+    if form.parts[0][1] < 0:
+        factor = -factor
+    if factor == 1:
+        return form.parts, 1
+    return tuple((atom, coefficient // factor) for atom, coefficient in form.parts), factor
+
+
+@dataclass
+class Reasoner:
+    """Draws conclusions from facts.
+
+    `horizon` is the largest number that matters: knowledge of an interval's end beyond it is given up when facts are
+    normalised, and so there are only finitely many. `moduli` says which residues of a leaf its users ask for.
+    """
+
+    atoms: Atoms
+    horizon: int
+    moduli: Mapping[int, int]
+
+    # --- intervals ---
+
+    def span(self, facts: Facts, form: Linear) -> Span:
+        """Numbers that the form can be."""
+        if not form.parts:
+            return Span(form.const, form.const)
+        parts, factor = normal(form)
+        return Span(form.const, form.const).plus(self._span(facts, parts), factor)
+
+    def _span(self, facts: Facts, parts: Form) -> Span:
+        found = self._sum(facts, parts)
+        if not facts.spans:
+            return found
+        if len(parts) > 1:
+            for known, span in facts.spans.items():
+                if len(known) > 1:
+                    found = found.meet(self._through(facts, parts, known, span))
+        return found
+
+    def _through(self, facts: Facts, parts: Form, known: Form, span: Span) -> Span:
+        """The form as a multiple of a known one, and a rest."""
+        if known == parts:
+            return span
+        shared = dict(parts)
+        factor = next((shared[atom] * coefficient for atom, coefficient in known if atom in shared), 0)
+        if factor == 0:
+            return EVERYTHING
+        factor = 1 if factor > 0 else -1
+        rest = Linear(parts, 0).plus(Linear(known, 0), -factor)
+        if len(rest.parts) >= len(parts):
+            return EVERYTHING
+        return self._sum(facts, rest.parts).plus(span, factor)
+
+    def _sum(self, facts: Facts, parts: Form) -> Span:
+        total = Span(0, 0)
+        for atom, coefficient in parts:
+            total = total.plus(self.span_of(facts, atom), coefficient)
+        return total
+
+    def span_of(self, facts: Facts, atom: int) -> Span:
+        held = self.atoms.ranges[atom]
+        found = Span(held.low, held.high)
+        known = facts.spans.get(((atom, 1),))
+        return found if known is None else found.meet(known)
+
+    # --- assumptions ---
+
+    def assume(self, facts: Facts, form: Linear, low: int | None, high: int | None) -> Facts | None:
+        """The facts on paths where low <= form <= high; None if there is none."""
+        if not form.parts:
+            return None if Span(form.const, form.const).meet(Span(low, high)).is_empty else facts
+        parts, factor = normal(form)
+        if factor < 0:
+            low, high = (None if high is None else -high), (None if low is None else -low)
+        shift = form.const if factor > 0 else -form.const
+        size = abs(factor)
+        wanted = Span(
+            None if low is None else -((shift - low) // size),
+            None if high is None else (high - shift) // size,
+        )
+        before = self._span(facts, parts)
+        after = before.meet(wanted)
+        if after.is_empty:
+            return None
+        if after == before:
+            return facts
+        return self._narrow(facts, parts, after)
+
+    def _narrow(self, facts: Facts, parts: Form, span: Span) -> Facts | None:
+        if len(parts) == 1:
+            return self._narrow_atom(facts, parts[0][0], span)
+        found = facts.with_span(parts, span)
+        for atom, coefficient in parts:
+            others = self._sum(facts, tuple(part for part in parts if part[0] != atom))
+            rest = span.plus(others, -1).times(1 if coefficient > 0 else -1)
+            size = abs(coefficient)
+            wanted = Span(
+                None if rest.low is None else -(-rest.low // size), None if rest.high is None else rest.high // size
+            )
+            before = self.span_of(found, atom)
+            after = before.meet(wanted)
+            if after.is_empty:
+                return None
+            if after != before:
+                narrowed = self._narrow_atom(found, atom, after)
+                if narrowed is None:
+                    return None
+                found = narrowed
+        return found
+
+    def _narrow_atom(self, facts: Facts, atom: int, span: Span) -> Facts | None:
+        low, high = span.low, span.high
+        modulus, remainder = facts.residues.get(atom, (1, 0))
+        if low is not None:
+            low += (remainder - low) % modulus
+        if high is not None:
+            high -= (high - remainder) % modulus
+        if low is not None and high is not None and low > high:
+            return None
+        return facts.with_span(((atom, 1),), Span(low, high))
+
+    def assume_residue(self, facts: Facts, atom: int, modulus: int, remainder: int) -> Facts | None:
+        """The facts on paths where the atom is `remainder` modulo `modulus`; None if there is none."""
+        known_modulus, known = facts.residues.get(atom, (1, 0))
+        common = lcm(known_modulus, modulus)
+        agreed = next((r for r in range(known, common, known_modulus) if r % modulus == remainder % modulus), None)
+        if agreed is None:
+            return None
+        span = self.span_of(facts, atom)
+        if span.point is not None:
+            return facts if span.point % common == agreed else None
+        return self._narrow_atom(facts.with_residue(atom, common, agreed), atom, span)
+
+    def residues(self, facts: Facts, atom: int, modulus: int) -> Iterator[tuple[int, Facts]]:
+        """Each remainder modulo `modulus` that a leaf can have, with the facts on the paths where it has it."""
+        span = self.span_of(facts, atom)
+        if span.point is not None:
+            yield span.point % modulus, facts
+            return
+        known_modulus, known = facts.residues.get(atom, (1, 0))
+        if known_modulus % modulus == 0:
+            yield known % modulus, facts
+            return
+        common = lcm(known_modulus, modulus, self.moduli.get(atom, 1))
+        if common > LARGEST_MODULUS:
+            common = lcm(known_modulus, modulus)
+        for remainder in range(known, common, known_modulus):
+            found = self.assume_residue(facts, atom, common, remainder)
+            if found is not None:
+                yield remainder % modulus, found
+
+    # --- change ---
+
+    def stepped(self, facts: Facts, atom: int, amount: int) -> Facts:
+        """The facts after `atom` has grown by `amount`. What is made of it otherwise is forgotten."""
+        if facts.is_empty:
+            return facts
+        spans: dict[Form, Span] = {}
+        for form, span in facts.spans.items():
+            if any(other != atom and atom in self.atoms.leaves[other] for other, _ in form):
+                continue
+            coefficient = next((c for other, c in form if other == atom), 0)
+            now = self.span_of(facts, atom) if form == ((atom, 1),) else span
+            spans[form] = now.plus(Span(amount, amount), coefficient)
+        residues = {
+            other: ((residue[0], (residue[1] + amount) % residue[0]) if other == atom else residue)
+            for other, residue in facts.residues.items()
+            if other == atom or atom not in self.atoms.leaves[other]
+        }
+        return Facts(spans, residues)
+
+    def normalised(self, facts: Facts) -> Facts:
+        """The facts without what lies beyond the horizon; the residue that a leaf's users ask for is kept."""
+        spans: dict[Form, Span] = {}
+        residues = dict(facts.residues)
+        for form, span in facts.spans.items():
+            point = span.point
+            kept = self._clamped(span)
+            atom = form[0][0]
+            if len(form) == 1:
+                held = Span(self.atoms.ranges[atom].low, self.atoms.ranges[atom].high)
+                kept = self._clamped(span.meet(held))
+                if kept == self._clamped(held) and kept.point is None:
+                    kept = EVERYTHING
+                if kept.point is not None:
+                    residues.pop(atom, None)
+                elif point is not None and self.moduli.get(atom, 1) > 1:
+                    residues[atom] = (self.moduli[atom], point % self.moduli[atom])
+            if kept != EVERYTHING:
+                spans[form] = kept
+        return Facts(spans, residues)
+
+    def _clamped(self, span: Span) -> Span:
+        limit = self.horizon
+        low, high = span.low, span.high
+        if low is not None:
+            low = None if low < -limit else min(low, limit + 1)
+        if high is not None:
+            high = None if high > limit else max(high, -limit - 1)
+        return Span(low, high)
+
+    def eliminated(self, facts: Facts, atom: int) -> Facts | None:
+        """The facts about all else once `atom` is gone: what they said through it is kept where it can be said."""
+        containing = [(form, span) for form, span in facts.spans.items() if any(other == atom for other, _ in form)]
+        modulus, remainder = facts.residues.get(atom, (1, 0))
+        own = self.span_of(facts, atom)
+        wanted = self.moduli.get(atom, 1)
+        if own.point is not None and wanted > 1:
+            modulus, remainder = wanted, own.point % wanted
+        found: Facts | None = facts.without([atom, *self._made_of(facts, atom)])
+        for form, span in containing:
+            if len(form) == 1 or found is None:
+                continue
+            rest = Linear(form, 0).without(atom)
+            coefficient = Linear(form, 0).coefficient(atom)
+            held = span.plus(own, -coefficient)
+            found = self.assume(found, rest, held.low, held.high)
+            if found is not None and span.point is not None and abs(coefficient) == 1 and modulus > 1:
+                found = self._same_residue(found, rest, span.point - coefficient * remainder, modulus)
+        if found is None:
+            return None
+        equal = next((f for f, s in containing if len(f) > 1 and s.point is not None and _has_unit(f, atom)), None)
+        if equal is not None:
+            found = self._substituted(facts, found, atom, equal, containing)
+        return found
+
+    def _made_of(self, facts: Facts, atom: int) -> Iterator[int]:
+        """Atoms in the facts that depend on `atom`."""
+        for form in facts.spans:
+            for other, _ in form:
+                if other != atom and atom in self.atoms.leaves[other]:
+                    yield other
+
+    def _same_residue(self, facts: Facts, rest: Linear, total: int, modulus: int) -> Facts | None:
+        """`rest` is `total` modulo `modulus`: said of the one atom whose residue is not known yet, if it is one."""
+        unknown: tuple[int, int] | None = None
+        for atom, coefficient in rest.parts:
+            known = next(iter(self._known_residue(facts, atom, modulus)), None)
+            if known is not None:
+                total -= coefficient * known
+            elif unknown is None:
+                unknown = (atom, coefficient)
+            else:
+                return facts
+        if unknown is None:
+            return facts if total % modulus == 0 else None
+        atom, coefficient = unknown
+        if abs(coefficient) != 1 or lcm(facts.residues.get(atom, (1, 0))[0], modulus) > LARGEST_MODULUS:
+            return facts
+        return self.assume_residue(facts, atom, modulus, total * coefficient)
+
+    def _known_residue(self, facts: Facts, atom: int, modulus: int) -> Iterator[int]:
+        point = self.span_of(facts, atom).point
+        known_modulus, known = facts.residues.get(atom, (1, 0))
+        if point is not None:
+            yield point % modulus
+        elif known_modulus % modulus == 0:
+            yield known % modulus
+
+    def _substituted(
+        self, facts: Facts, found: Facts, atom: int, equal: Form, containing: list[tuple[Form, Span]]
+    ) -> Facts | None:
+        """Rewrites the other facts about `atom` with what it equals by the form `equal`."""
+        sign = Linear(equal, 0).coefficient(atom)
+        point = facts.spans[equal].point
+        assert point is not None
+        value = Linear(equal, -point).without(atom).times(-sign)
+        result: Facts | None = found
+        for form, span in containing:
+            if form == equal or result is None:
+                continue
+            rest = Linear(form, 0).without(atom).plus(value, Linear(form, 0).coefficient(atom))
+            result = self.assume(result, rest, span.low, span.high)
+        return result
+
+
+def _has_unit(form: Form, atom: int) -> bool:
+    return any(other == atom and abs(coefficient) == 1 for other, coefficient in form)

@@ -1,0 +1,422 @@
+"""Index terms as linear forms over atoms, in one canonical spelling.
+
+An atom is a leaf (an argument, an unknown, the number of finished trips of a loop) or something that is not linear,
+made of forms itself. Forms are over all integers: an operator whose result might wrap around becomes an atom, and so
+equal forms are equal numbers.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pto_buf.slots.bounds import ANY, BOOL, Interval, bounds_of
+from pto_buf.slots.fold import BITS
+from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
+
+_WORD = 1 << BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """The sum of coefficient x atom over `parts` (sorted by atom, no coefficient 0), plus `const`."""
+
+    parts: tuple[tuple[int, int], ...]
+    const: int
+
+    def __add__(self, other: "Linear") -> "Linear":
+        return self.plus(other, 1)
+
+    def __sub__(self, other: "Linear") -> "Linear":
+        return self.plus(other, -1)
+
+    def plus(self, other: "Linear", factor: int) -> "Linear":
+        if not other.parts:
+            return Linear(self.parts, self.const + factor * other.const)
+        total = dict(self.parts)
+        for atom, coefficient in other.parts:
+            total[atom] = total.get(atom, 0) + factor * coefficient
+        return Linear(tuple(sorted(part for part in total.items() if part[1])), self.const + factor * other.const)
+
+    def times(self, factor: int) -> "Linear":
+        if factor == 0:
+            return Linear((), 0)
+        return Linear(tuple((atom, coefficient * factor) for atom, coefficient in self.parts), self.const * factor)
+
+    def shifted(self, amount: int) -> "Linear":
+        return Linear(self.parts, self.const + amount)
+
+    def without(self, atom: int) -> "Linear":
+        return Linear(tuple(part for part in self.parts if part[0] != atom), self.const)
+
+    def coefficient(self, atom: int) -> int:
+        return next((coefficient for other, coefficient in self.parts if other == atom), 0)
+
+
+def constant(value: int) -> Linear:
+    return Linear((), value)
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """Something that is just a number: `what` says which."""
+
+    what: Var | Opaque | str
+
+
+@dataclass(frozen=True)
+class FloorDiv:
+    form: Linear
+    divisor: int
+
+
+@dataclass(frozen=True)
+class Mod:
+    """The remainder within [0, divisor)."""
+
+    form: Linear
+    divisor: int
+
+
+@dataclass(frozen=True)
+class NotPositive:
+    """1 where the form is 0 or less, else 0."""
+
+    form: Linear
+
+
+@dataclass(frozen=True)
+class IsZero:
+    """1 where the form is 0, else 0."""
+
+    form: Linear
+
+
+@dataclass(frozen=True)
+class Choice:
+    """`if_true` where the condition is not 0, else `if_false`."""
+
+    condition: Linear
+    if_true: Linear
+    if_false: Linear
+
+
+@dataclass(frozen=True)
+class Product:
+    left: Linear
+    right: Linear
+
+
+@dataclass(frozen=True)
+class Other:
+    """An operator of which only intervals are known."""
+
+    fn: Fn
+    left: Linear
+    right: Linear
+
+
+Atom: TypeAlias = Leaf | FloorDiv | Mod | NotPositive | IsZero | Choice | Product | Other
+
+
+class Atoms:
+    """The atoms of one program, numbered in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.kinds: list[Atom] = []
+        self.ranges: list[Interval] = []
+        """Numbers that an atom cannot leave, wherever it is looked at."""
+        self._used: list[Interval] = []
+        """The same where a term is evaluated: there a counter has not reached its end."""
+        self.leaves: list[frozenset[int]] = []
+        """The leaves below each atom."""
+        self.within: list[tuple[int, ...]] = []
+        """All atoms below each atom, itself included."""
+        self._numbers: dict[Atom, int] = {}
+        self._counters: dict[Var, Linear] = {}
+        self._forms: dict[int, tuple[Term, Linear]] = {}
+
+    # --- atoms ---
+
+    def leaf(self, what: Var | Opaque | str, held: Interval, used: Interval | None = None) -> int:
+        """The atom of a leaf. Its intervals are those given when it is first met."""
+        known = self._numbers.get(Leaf(what))
+        return self._new(Leaf(what), held, used or held, ()) if known is None else known
+
+    def bind(self, counter: Var, form: Linear) -> None:
+        """Say what the counter of a loop is, before any term with it is looked at."""
+        self._counters[counter] = form
+
+    def _new(self, kind: Atom, held: Interval, used: Interval, made_of: Iterable[Linear]) -> int:
+        number = len(self.kinds)
+        self._numbers[kind] = number
+        self.kinds.append(kind)
+        self.ranges.append(held)
+        self._used.append(used)
+        inner = [atom for form in made_of for atom, _ in form.parts]
+        own: frozenset[int] = frozenset({number}) if isinstance(kind, Leaf) else frozenset()
+        self.leaves.append(own.union(*(self.leaves[atom] for atom in inner)))
+        below = dict.fromkeys(deeper for atom in inner for deeper in self.within[atom])
+        self.within.append((number, *below))
+        return number
+
+    def _atom(self, kind: Atom, *made_of: Linear, held: Callable[[Callable[[Linear], Interval]], Interval]) -> Linear:
+        number = self._numbers.get(kind)
+        if number is None:
+            number = self._new(kind, held(self.range), held(self.used), made_of)
+        return Linear(((number, 1),), 0)
+
+    def range(self, form: Linear) -> Interval:
+        """Numbers that the form cannot leave."""
+        return _sum(form, self.ranges)
+
+    def used(self, form: Linear) -> Interval:
+        """Numbers that the form cannot leave where a term is evaluated."""
+        return _sum(form, self._used)
+
+    def below(self, form: Linear) -> tuple[int, ...]:
+        """All atoms that the form's value depends on."""
+        return tuple(dict.fromkeys(deeper for atom, _ in form.parts for deeper in self.within[atom]))
+
+    # --- terms ---
+
+    def form(self, term: Term) -> Linear:
+        """The linear form of a term."""
+        known = self._forms.get(id(term))
+        if known is not None:
+            return known[1]
+        form = self._form(term)
+        self._forms[id(term)] = (term, form)  # the term is kept, so that its id stays its own
+        return form
+
+    def _form(self, term: Term) -> Linear:
+        match term:
+            case Const(value):
+                return constant(value)
+            case Var() if term in self._counters:
+                return self._counters[term]
+            case Var(low=low, high=high) | Opaque(low=low, high=high):
+                return Linear(((self.leaf(term, Interval(low, high)), 1),), 0)
+            case Select(condition, if_true, if_false):
+                return self.choice(self.form(condition), self.form(if_true), self.form(if_false))
+            case Apply(fn, left, right):
+                return self._applied(fn, self.form(left), self.form(right))
+
+    def _applied(self, fn: Fn, left: Linear, right: Linear) -> Linear:
+        rule = _RULES.get(fn)
+        found = None if rule is None else rule(self, left, right)
+        if found is None:
+            return self._other(fn, left, right)
+        if fn in _MAY_WRAP and not self.used(found).within(ANY):
+            return self._other(fn, left, right)
+        return found
+
+    def _other(self, fn: Fn, left: Linear, right: Linear) -> Linear:
+        kind = Other(fn, left, right)
+        return self._atom(kind, left, right, held=lambda of: bounds_of(fn, of(left), of(right)))
+
+    # --- what is not linear ---
+
+    def floor_div(self, form: Linear, divisor: int) -> Linear:
+        """The quotient rounded down; the divisor is positive."""
+        whole, rest = _split(form, divisor)
+        held = self.used(rest)
+        if held.low >= 0 and held.high < divisor:
+            return whole
+        quotient = self._atom(
+            FloorDiv(rest, divisor),
+            rest,
+            held=lambda of: Interval(of(rest).low // divisor, of(rest).high // divisor),
+        )
+        return whole + quotient
+
+    def mod(self, form: Linear, divisor: int) -> Linear:
+        """The remainder of rounding down; the divisor is positive."""
+        _, rest = _split(form, divisor)
+        for candidate in (rest, _balanced(rest, divisor)):
+            held = self.used(candidate)
+            if held.low >= 0 and held.high < divisor:
+                return candidate
+        return self._atom(Mod(rest, divisor), rest, held=lambda _: Interval(0, divisor - 1))
+
+    def not_positive(self, form: Linear) -> Linear:
+        """1 where the form is 0 or less, else 0."""
+        held = self.used(form)
+        if held.high <= 0 or held.low > 0:
+            return constant(int(held.high <= 0))
+        return self._atom(NotPositive(form), form, held=lambda _: BOOL)
+
+    def is_zero(self, form: Linear) -> Linear:
+        """1 where the form is 0, else 0."""
+        held = self.used(form)
+        if held.low > 0 or held.high < 0 or held.is_point:
+            return constant(int(held == Interval(0, 0)))
+        if form.parts[0][1] < 0:
+            form = form.times(-1)
+        return self._atom(IsZero(form), form, held=lambda _: BOOL)
+
+    def choice(self, condition: Linear, if_true: Linear, if_false: Linear) -> Linear:
+        held = self.used(condition)
+        if held.is_point or held.low > 0 or held.high < 0:
+            return if_false if held == Interval(0, 0) else if_true
+        if if_true == if_false:
+            return if_true
+        kind = Choice(condition, if_true, if_false)
+        return self._atom(kind, condition, if_true, if_false, held=lambda of: of(if_true).hull(of(if_false)))
+
+    def least(self, left: Linear, right: Linear) -> Linear:
+        return self.choice(self.not_positive(left - right), left, right)
+
+    def most(self, left: Linear, right: Linear) -> Linear:
+        return self.choice(self.not_positive(left - right), right, left)
+
+    def product(self, left: Linear, right: Linear) -> Linear:
+        if not left.parts:
+            return right.times(left.const)
+        if not right.parts:
+            return left.times(right.const)
+        if left.parts > right.parts:
+            left, right = right, left
+        return self._atom(Product(left, right), left, right, held=lambda of: bounds_of(Fn.MUL, of(left), of(right)))
+
+    def by_sign(self, form: Linear, if_negative: Linear, if_natural: Linear) -> Linear:
+        return self.choice(self.not_positive(form.shifted(1)), if_negative, if_natural)
+
+
+def _sum(form: Linear, ranges: list[Interval]) -> Interval:
+    low = high = form.const
+    for atom, coefficient in form.parts:
+        held = ranges[atom]
+        low += coefficient * (held.low if coefficient > 0 else held.high)
+        high += coefficient * (held.high if coefficient > 0 else held.low)
+    return Interval(low, high)
+
+
+def _split(form: Linear, divisor: int) -> tuple[Linear, Linear]:
+    """`whole` and `rest` with form = divisor * whole + rest, coefficients and constant of the rest in [0, divisor)."""
+    whole = Linear(tuple((a, c // divisor) for a, c in form.parts if c // divisor), form.const // divisor)
+    rest = Linear(tuple((a, c % divisor) for a, c in form.parts if c % divisor), form.const % divisor)
+    return whole, rest
+
+
+def _balanced(rest: Linear, divisor: int) -> Linear:
+    """The same remainder with coefficients around 0, which may show that it is small."""
+    parts = tuple((atom, c - divisor if 2 * c > divisor else c) for atom, c in rest.parts)
+    return Linear(parts, rest.const)
+
+
+# --- operators ----------------------------------------------------------------------------------------------------
+
+_Rule = Callable[[Atoms, Linear, Linear], Linear | None]
+
+
+def _positive_constant(form: Linear) -> int | None:
+    return form.const if not form.parts and form.const > 0 else None
+
+
+def _natural(atoms: Atoms, form: Linear) -> bool:
+    return atoms.used(form).low >= 0
+
+
+def _signed(natural: Callable[[Atoms, Linear, int], Linear], negative: Callable[[Atoms, Linear, int], Linear]) -> _Rule:
+    """A rule for division by a positive constant, by the sign of the dividend."""
+
+    def rule(atoms: Atoms, left: Linear, right: Linear) -> Linear | None:
+        divisor = _positive_constant(right)
+        if divisor is None:
+            return None
+        if _natural(atoms, left):
+            return natural(atoms, left, divisor)
+        if atoms.used(left).high < 0:
+            return negative(atoms, left, divisor)
+        return atoms.by_sign(left, negative(atoms, left, divisor), natural(atoms, left, divisor))
+
+    return rule
+
+
+def _ceil_div(atoms: Atoms, form: Linear, divisor: int) -> Linear:
+    return atoms.floor_div(form.shifted(divisor - 1), divisor)
+
+
+def _and(atoms: Atoms, left: Linear, right: Linear) -> Linear | None:
+    if not right.parts and right.const >= 0 and (right.const & (right.const + 1)) == 0:
+        return atoms.mod(left, right.const + 1)
+    return atoms.least(left, right) if _are_bits(atoms, left, right) else None
+
+
+def _or(atoms: Atoms, left: Linear, right: Linear) -> Linear | None:
+    return atoms.most(left, right) if _are_bits(atoms, left, right) else None
+
+
+def _xor(atoms: Atoms, left: Linear, right: Linear) -> Linear | None:
+    if not _are_bits(atoms, left, right):
+        return None
+    return atoms.choice(left, constant(1) - right, right)
+
+
+def _are_bits(atoms: Atoms, left: Linear, right: Linear) -> bool:
+    return atoms.used(left).within(BOOL) and atoms.used(right).within(BOOL)
+
+
+def _shift_left(atoms: Atoms, left: Linear, right: Linear) -> Linear | None:
+    return None if right.parts or not 0 <= right.const < BITS else left.times(1 << right.const)
+
+
+def _shift_right(rule: _Rule) -> _Rule:
+    def shifted(atoms: Atoms, left: Linear, right: Linear) -> Linear | None:
+        return None if right.parts or not 0 <= right.const < BITS - 1 else rule(atoms, left, constant(1 << right.const))
+
+    return shifted
+
+
+def _if_natural(rule: _Rule) -> _Rule:
+    """For unsigned operators, which read numbers that are not negative as signed ones do."""
+    return lambda atoms, left, right: (
+        rule(atoms, left, right) if _natural(atoms, left) and _natural(atoms, right) else None
+    )
+
+
+def _below(atoms: Atoms, left: Linear, right: Linear) -> Linear:
+    return atoms.not_positive((left - right).shifted(1))
+
+
+def _at_most(atoms: Atoms, left: Linear, right: Linear) -> Linear:
+    return atoms.not_positive(left - right)
+
+
+_DIV_UNSIGNED = _signed(Atoms.floor_div, lambda atoms, form, d: atoms.floor_div(form.shifted(_WORD), d))
+
+_RULES: Mapping[Fn, _Rule] = {
+    Fn.ADD: lambda _, left, right: left + right,
+    Fn.SUB: lambda _, left, right: left - right,
+    Fn.MUL: Atoms.product,
+    Fn.SHL: _shift_left,
+    Fn.DIVS: _signed(Atoms.floor_div, lambda atoms, form, d: atoms.floor_div(form.times(-1), d).times(-1)),
+    Fn.FLOORDIVS: _signed(Atoms.floor_div, Atoms.floor_div),
+    Fn.CEILDIVS: _signed(_ceil_div, _ceil_div),
+    Fn.DIVU: _DIV_UNSIGNED,
+    Fn.CEILDIVU: _signed(_ceil_div, lambda atoms, form, d: _ceil_div(atoms, form.shifted(_WORD), d)),
+    Fn.REMS: _signed(Atoms.mod, lambda atoms, form, d: atoms.mod(form.times(-1), d).times(-1)),
+    Fn.REMU: _signed(Atoms.mod, lambda atoms, form, d: atoms.mod(form.shifted(_WORD), d)),
+    Fn.SHRS: _shift_right(_signed(Atoms.floor_div, Atoms.floor_div)),
+    Fn.SHRU: _shift_right(_DIV_UNSIGNED),
+    Fn.AND: _and,
+    Fn.OR: _or,
+    Fn.XOR: _xor,
+    Fn.MINS: Atoms.least,
+    Fn.MAXS: Atoms.most,
+    Fn.MINU: _if_natural(Atoms.least),
+    Fn.MAXU: _if_natural(Atoms.most),
+    Fn.EQ: lambda atoms, left, right: atoms.is_zero(left - right),
+    Fn.NE: lambda atoms, left, right: constant(1) - atoms.is_zero(left - right),
+    Fn.SLT: _below,
+    Fn.SLE: _at_most,
+    Fn.SGT: lambda atoms, left, right: _below(atoms, right, left),
+    Fn.SGE: lambda atoms, left, right: _at_most(atoms, right, left),
+    Fn.ULT: _if_natural(_below),
+    Fn.ULE: _if_natural(_at_most),
+    Fn.UGT: _if_natural(lambda atoms, left, right: _below(atoms, right, left)),
+    Fn.UGE: _if_natural(lambda atoms, left, right: _at_most(atoms, right, left)),
+}
+
+_MAY_WRAP = frozenset({Fn.ADD, Fn.SUB, Fn.MUL, Fn.SHL, Fn.DIVU, Fn.CEILDIVU, Fn.SHRU})
+"""Operators whose result, taken over all integers, may not be a number of 64 bits."""

@@ -1,0 +1,299 @@
+"""The typestate of the slots of one set: what each access and each release does to it, and which rule it breaks."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from pto_buf.dialect.table.row import Role
+from pto_buf.errors import Place
+from pto_buf.slots.complaints import Complaints, Witness
+from pto_buf.slots.explore import Explorer, State
+from pto_buf.slots.facts import Facts
+from pto_buf.slots.flow import FlowBuilder, Origin, SiteKey
+from pto_buf.slots.names import last_names, loops_of_ops, names_in
+from pto_buf.slots.program import Access, Block, Op, Release, SlotSet
+from pto_buf.slots.scopes import Scopes
+from pto_buf.slots.terms import Term
+from pto_buf.slots.wording import path_text
+
+
+@dataclass(frozen=True)
+class Lease:
+    """What a slot holds. `opener` wrote it first; None for a slot whose content an error made unknown."""
+
+    opener: SiteKey | None
+    carried_by: int | None = None
+    """The outermost loop around opener and now whose trips differ between them."""
+    read: bool = False
+    released: int | None = None
+    """The key of the release that ended it."""
+    scratch: bool = False
+    """Working space of an op: nothing in it is meant to be read."""
+
+    @property
+    def origin(self) -> Origin:
+        assert self.opener is not None
+        return Origin(self.opener, self.carried_by)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value that is named later, and the slot in which it was left."""
+
+    writer: int
+    slot: int
+    released: int | None = None
+    ended: SiteKey | None = None
+    """The write that took its slot over."""
+
+    @property
+    def is_valid(self) -> bool:
+        return self.released is None and self.ended is None
+
+
+@dataclass(frozen=True)
+class Held:
+    """The slots of one set (None: never written) and the values in them that are still named."""
+
+    slots: tuple[Lease | None, ...]
+    values: tuple[Value, ...] = ()
+
+    def with_slot(self, number: int, lease: Lease) -> "Held":
+        return replace(self, slots=(*self.slots[:number], lease, *self.slots[number + 1 :]))
+
+    def value(self, writer: int) -> Value | None:
+        return next((value for value in self.values if value.writer == writer), None)
+
+
+_ORDER = {Role.READ: 0, Role.UPDATE: 1, Role.SCRATCH: 2, Role.WRITE: 2}
+"""An op reads before it writes."""
+
+
+@dataclass
+class Rules:
+    """The typestate of one slot set: what each access and release does, and which rule it breaks."""
+
+    scopes: Scopes
+    slots: SlotSet
+    block: Block
+    complaints: Complaints
+    flow: FlowBuilder
+    explorer: Explorer[Held] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._loops = dict(loops_of_ops(self.block))
+        self._named = last_names(self.block)
+        self._all_named = frozenset(name for node in self.block for name in names_in(node))
+        self._read: dict[SiteKey, None] = {}
+        self._overwritten: dict[tuple[SiteKey, SiteKey], Witness] = {}
+
+    def finish(self) -> None:
+        """Complain of leases that were overwritten and that no path at all has read."""
+        for (opener, writer), witness in self._overwritten.items():
+            if opener not in self._read and not self.slots.owned:
+                self.complaints.never_read(self.slots, opener, writer, witness)
+
+    # --- loops and scopes ---
+
+    def next_trip(self, loop: int, held: Held) -> Held:
+        return replace(held, slots=tuple(self._carried(loop, lease) for lease in held.slots))
+
+    def _carried(self, loop: int, lease: Lease | None) -> Lease | None:
+        """A lease opened in the loop is from an earlier trip of it now, unless it is from one of a loop around it."""
+        if lease is None or lease.opener is None:
+            return lease
+        around = self._loops[lease.opener.op]
+        if loop not in around:
+            return lease
+        if lease.carried_by is not None and around.index(lease.carried_by) <= around.index(loop):
+            return lease
+        return replace(lease, carried_by=loop)
+
+    def behind(self, node: int, held: Held) -> Held:
+        slots = held.slots
+        if any(lease is not None and lease.carried_by == node for lease in slots):
+            slots = tuple(
+                replace(lease, carried_by=None) if lease is not None and lease.carried_by == node else lease
+                for lease in slots
+            )
+        gone = self._named.get(node, ())
+        values = tuple(value for value in held.values if value.writer not in gone) if gone else held.values
+        return Held(slots, values)
+
+    # --- accesses ---
+
+    def at(self, node: Op | Release, state: State[Held]) -> Iterable[State[Held]]:
+        if isinstance(node, Release):
+            return self._release(node, state)
+        own = [number for number, access in enumerate(node.accesses) if access.slots.key == self.slots.key]
+        own.sort(key=lambda number: _ORDER[node.accesses[number].role])
+        ways: list[_Way] = [(state, {})]
+        for number in own:
+            ways = [after for before, read in ways for after in self._access(node, number, before, read)]
+        return [after for after, _ in ways]
+
+    def _access(self, op: Op, number: int, state: State[Held], read: Mapping[int, int]) -> Iterator["_Way"]:
+        """One access; `read` says which access of this op reads a slot, one that forbids working in place first."""
+        access = op.accesses[number]
+        for slot, facts in self._slot(access, state):
+            if slot is None:
+                yield State(facts, _all_unknown(state.held) if access.role.writes else state.held), read
+                continue
+            after = State(facts, self._after(op, SiteKey(op.key, number), slot, State(facts, state.held), read))
+            if access.role is Role.READ and (slot not in read or access.operand not in op.in_place):
+                yield after, {**read, slot: number}
+            else:
+                yield after, read
+
+    def _slot(self, access: Access, state: State[Held]) -> Iterable[tuple[int | None, Facts]]:
+        """The slots that the access may be in; None where its index is no slot, which is complained about."""
+        value = None if access.lease is None else state.held.value(access.lease)
+        if value is not None:
+            return [(value.slot, state.facts)]
+        return self._selected(access.term, state, access.place)
+
+    def _selected(self, term: Term, state: State[Held], place: Place | None) -> Iterator[tuple[int | None, Facts]]:
+        values = self.scopes.decider.values(state.facts, self.scopes.form(term))
+        if values is None:
+            self.complaints.outside(self.slots, term, place, None, self._path(state.facts))
+            yield None, state.facts
+            return
+        for value, facts in values:
+            if 0 <= value < self.slots.count:
+                yield value, facts
+            else:
+                self.complaints.outside(self.slots, term, place, value, self._path(facts))
+                yield None, facts
+
+    def _path(self, facts: Facts) -> Callable[[], str]:
+        return lambda: path_text(self.scopes, self.explorer.around, facts)
+
+    def _after(self, op: Op, site: SiteKey, slot: int, state: State[Held], read: Mapping[int, int]) -> Held:
+        """What is held after one access of a slot."""
+        access = op.accesses[site.access]
+        if access.lease is not None:
+            self._name(access.lease, site, state.held, self._path(state.facts))
+        match access.role:
+            case Role.READ:
+                return self._used(site, slot, state, reads=True)
+            case Role.UPDATE:
+                return self._written(op, slot, self._used(site, slot, state, reads=False))
+            case Role.WRITE if slot in read:
+                if op.accesses[read[slot]].operand not in op.in_place:
+                    self.complaints.not_in_place(self.slots, site, read[slot], slot)
+                lease = state.held.slots[slot]
+                if lease is not None and lease.opener is not None:
+                    self.flow.origin(site, lease.origin)
+                return self._written(op, slot, state.held)
+            case Role.WRITE if access.is_partial and _is_open(state.held.slots[slot]):
+                return self._written(op, slot, self._used(site, slot, state, reads=False))
+            case Role.WRITE | Role.SCRATCH:
+                return self._opened(op, site, slot, state)
+
+    def _name(self, writer: int, site: SiteKey, held: Held, path: Callable[[], str]) -> None:
+        """A value is named: its lease must not have ended."""
+        value = held.value(writer)
+        if value is None:
+            return
+        if value.released is not None:
+            self.complaints.released(self.slots, site, value.slot, value.released, path)
+        elif value.ended is not None:
+            self.complaints.overwritten(self.slots, writer, value.ended, site, value.slot)
+
+    def _used(self, site: SiteKey, slot: int, state: State[Held], reads: bool) -> Held:
+        """A read or an update: there must be a lease."""
+        lease = state.held.slots[slot]
+        path = self._path(state.facts)
+        if lease is None:
+            self.complaints.unwritten(self.slots, site, slot, path)
+            return state.held.with_slot(slot, _UNKNOWN)
+        if lease.opener is None:
+            return state.held
+        if lease.released is not None:
+            self.complaints.released(self.slots, site, slot, lease.released, path)
+        elif lease.scratch:
+            self.complaints.scratched(self.slots, site, slot, lease.opener)
+        self.flow.origin(site, lease.origin)
+        if not reads:
+            return state.held
+        self._read[lease.opener] = None
+        return state.held if lease.read else state.held.with_slot(slot, replace(lease, read=True))
+
+    def _opened(self, op: Op, site: SiteKey, slot: int, state: State[Held]) -> Held:
+        """A first write: it ends what the slot held."""
+        scratch = op.accesses[site.access].role is Role.SCRATCH
+        before = state.held.slots[slot]
+        if before is not None and before.opener is not None:
+            self.flow.ends(site, before.origin)
+            if not before.read:
+                self.flow.unread(before.opener, site)
+            pair = (before.opener, site)
+            if not before.read and before.released is None and pair not in self._overwritten:
+                self._overwritten[pair] = Witness(slot, self._path(state.facts)())
+        lease = Lease(site, read=scratch, scratch=scratch)
+        self.flow.origin(site, lease.origin)
+        values = tuple(
+            replace(value, ended=site)
+            if value.slot == slot and value.released is None and value.ended is None
+            else value
+            for value in state.held.values
+        )
+        held = replace(state.held, values=values).with_slot(slot, lease)
+        return held if scratch else self._written(op, slot, held)
+
+    def _written(self, op: Op, slot: int, held: Held) -> Held:
+        """The op leaves a value in the slot, which is kept track of if it is named later."""
+        if op.key not in self._all_named:
+            return held
+        others = tuple(value for value in held.values if value.writer != op.key)
+        return replace(held, values=tuple(sorted((*others, Value(op.key, slot)), key=lambda value: value.writer)))
+
+    # --- releases ---
+
+    def _release(self, release: Release, state: State[Held]) -> Iterator[State[Held]]:
+        value = None if release.lease is None else state.held.value(release.lease)
+        if value is not None:
+            yield State(state.facts, self._ended(release, value.slot, value, state))
+            return
+        for slot, facts in self._selected(release.term, state, release.chosen):
+            if slot is None:
+                yield State(facts, _all_unknown(state.held))
+            else:
+                yield State(facts, self._ended(release, slot, None, State(facts, state.held)))
+
+    def _ended(self, release: Release, slot: int, value: Value | None, state: State[Held]) -> Held:
+        lease = state.held.slots[slot]
+        path = self._path(state.facts)
+        if value is not None and value.released is not None:
+            self.complaints.second_release(release, slot, value.released, path)
+            return state.held
+        if value is not None and value.ended is not None:
+            self.complaints.release_of_ended(release, slot, value.ended)
+            return state.held
+        if lease is None:
+            self.complaints.release_of_nothing(release, slot, path)
+            return state.held
+        if lease.opener is None:
+            return state.held
+        if lease.released is not None:
+            self.complaints.second_release(release, slot, lease.released, path)
+            return state.held
+        values = tuple(
+            replace(value, released=release.key) if value.slot == slot and value.is_valid else value
+            for value in state.held.values
+        )
+        return replace(state.held, values=values).with_slot(slot, replace(lease, released=release.key))
+
+
+_Way = tuple[State[Held], Mapping[int, int]]
+
+_UNKNOWN = Lease(None, read=True)
+"""What an error left behind: nothing more is said about it."""
+
+
+def _all_unknown(held: Held) -> Held:
+    """After a write that could be anywhere: slots without a lease may have been meant."""
+    return replace(held, slots=tuple(lease or _UNKNOWN for lease in held.slots))
+
+
+def _is_open(lease: Lease | None) -> bool:
+    return lease is not None and lease.released is None and not lease.scratch
