@@ -1,13 +1,13 @@
 """Programs of slot reasoning, built by hand: `load(ring, i % 2)`, `loop(i, 0, n, ...)`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from pto_buf.dialect.table.row import Role
 from pto_buf.errors import Place
 from pto_buf.hw import Pipe, Space
 from pto_buf.slots.bounds import bounds
-from pto_buf.slots.program import Access, Block, Branch, Carried, Loop, Node, Op, Program, Release, SlotSet, While
+from pto_buf.slots.program import Access, Block, Branch, Carried, Loop, Node, Op, Program, Release, SlotSet
 from pto_buf.slots.simplify import apply
 from pto_buf.slots.terms import Const, Fn, Opaque, Term, Var
 from pto_buf.tile import TileSpec

@@ -1,26 +1,15 @@
 """Answers about forms under facts: which values, which residues, which truth. A question that the facts leave open
 splits the path: each answer comes with the facts of the paths on which it is the answer."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import islice
 from math import gcd, lcm
 from typing import TypeVar
 
 from pto_buf.slots.facts import LARGEST_MODULUS, Facts, Reasoner
 from pto_buf.slots.fold import fold
-from pto_buf.slots.forms import (
-    Atoms,
-    Choice,
-    FloorDiv,
-    IsZero,
-    Leaf,
-    Linear,
-    Mod,
-    NotPositive,
-    Other,
-    Product,
-    constant,
-)
+from pto_buf.slots.forms import Atoms
+from pto_buf.slots.linear import Choice, FloorDiv, IsZero, Leaf, Linear, Mod, NotPositive, Other, Product, constant
 from pto_buf.slots.terms import Fn
 
 _T = TypeVar("_T")
@@ -79,6 +68,10 @@ class Decider:
     def __init__(self, reasoner: Reasoner):
         self.reasoner = reasoner
         self.atoms = reasoner.atoms
+        # Paths that differ in what their slots hold ask the same about the same facts.
+        self._signs: dict[Hashable, Answers[bool]] = {}
+        self._zeros: dict[Hashable, Answers[bool]] = {}
+        self._values: dict[Hashable, Answers[int] | None] = {}
 
     # --- truth ---
 
@@ -88,6 +81,12 @@ class Decider:
 
     def not_positive(self, facts: Facts, form: Linear) -> Answers[bool]:
         """Whether the form is 0 or less."""
+        key = (facts.key, form.parts, form.const)
+        if key not in self._signs:
+            self._signs[key] = self._not_positive(facts, form)
+        return self._signs[key]
+
+    def _not_positive(self, facts: Facts, form: Linear) -> Answers[bool]:
         answers: Answers[bool] = []
         for plain, found in self._grounded(facts, form):
             span = self.reasoner.span(found, plain)
@@ -100,6 +99,12 @@ class Decider:
         return answers
 
     def _zero(self, facts: Facts, form: Linear) -> Answers[bool]:
+        key = (facts.key, form.parts, form.const)
+        if key not in self._zeros:
+            self._zeros[key] = self._is_zero(facts, form)
+        return self._zeros[key]
+
+    def _is_zero(self, facts: Facts, form: Linear) -> Answers[bool]:
         answers: Answers[bool] = []
         for plain, found in self._grounded(facts, form):
             answers += self._assumed(found, plain, ((True, 0, 0), (False, None, -1), (False, 1, None)))
@@ -165,6 +170,14 @@ class Decider:
 
     def values(self, facts: Facts, form: Linear) -> Answers[int] | None:
         """Every value the form can have; None if they cannot be told apart."""
+        if not form.parts:
+            return [(form.const, facts)]
+        key = (facts.key, form.parts, form.const)
+        if key not in self._values:
+            self._values[key] = self._values_of_form(facts, form)
+        return self._values[key]
+
+    def _values_of_form(self, facts: Facts, form: Linear) -> Answers[int] | None:
         answers: Answers[int] = []
         for plain, found in self._resolved(facts, form):
             point = self.reasoner.span(found, plain).point

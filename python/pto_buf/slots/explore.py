@@ -12,13 +12,13 @@ from typing import Generic, Protocol, TypeVar
 
 from pto_buf.errors import Place
 from pto_buf.slots.facts import Facts, Span
-from pto_buf.slots.forms import Linear
+from pto_buf.slots.linear import Linear
 from pto_buf.slots.program import Block, Branch, Loop, Node, Op, Release, While
 from pto_buf.slots.scopes import LoopForms, Scopes
 
 H = TypeVar("H", bound=Hashable)
 
-MOST_STATES = 20_000
+MOST_STATES = 8_000
 """States at loop heads that are followed before the exploration gives up."""
 
 
@@ -81,8 +81,8 @@ class Explorer(Generic[H]):
         match node:
             case Op() | Release():
                 return self.client.at(node, state)
-            case Branch(condition=condition, then=then, otherwise=otherwise):
-                answers = self.scopes.decider.truth(state.facts, self.scopes.form(condition))
+            case Branch(key=key, then=then, otherwise=otherwise):
+                answers = self.scopes.decider.truth(state.facts, self.scopes.conditions[key])
                 ways = [(then if truth else otherwise, State(facts, state.held)) for truth, facts in answers]
                 return [after for arm, entered in ways for after in self.run(arm, [entered])]
             case Loop() | While():
@@ -91,9 +91,17 @@ class Explorer(Generic[H]):
     # --- loops ---
 
     def _loop(self, loop: Loop | While, state: State[H]) -> Iterable[State[H]]:
-        """As `_explored`, but what the loop does not look at is set aside, and each entry is explored once."""
         forms = self.scopes.loops[loop.key]
-        inside, outside = _divided(state.facts, forms.relevant)
+        for facts in self._assigned(state.facts, forms.fixed):
+            for init in self._assigned(facts, [(atom, init) for atom, init, _ in forms.carried]):
+                yield from self._entered(loop, forms, State(init, state.held))
+
+    def _entered(self, loop: Loop | While, forms: LoopForms, state: State[H]) -> Iterable[State[H]]:
+        """As `_explored`, but what the loop does not look at is set aside, and each entry is explored once."""
+        facts = state.facts.without(self._made_of(state.facts, forms.trip))
+        if forms.trip not in forms.scoped:
+            facts = facts.with_span(((forms.trip, 1),), Span(0, 0))
+        inside, outside = _divided(self.scopes.decider.reasoner.normalised(facts), forms.relevant)
         key = (loop.key, inside.key, state.held)
         if key not in self._known:
             self.around.append(loop)
@@ -115,7 +123,7 @@ class Explorer(Generic[H]):
                     heads[state.key] = state
                     pending.append(state)
 
-        reach(self._entered(forms, entry))
+        reach([entry])
         while pending:
             self._states += 1
             if self._states > MOST_STATES:
@@ -150,13 +158,6 @@ class Explorer(Generic[H]):
         """Whether another trip starts: the counter is below the bound."""
         return self.scopes.decider.not_positive(facts, rest.shifted(1))
 
-    def _entered(self, forms: LoopForms, entry: State[H]) -> Iterable[State[H]]:
-        for facts in self._assigned(entry.facts, [(atom, init) for atom, init, _ in forms.carried]):
-            started = facts.without(self._made_of(facts, forms.trip))
-            if forms.trip not in forms.scoped:
-                started = started.with_span(((forms.trip, 1),), Span(0, 0))
-            yield State(self.scopes.decider.reasoner.normalised(started), entry.held)
-
     def _stepped(self, loop: Loop | While, forms: LoopForms, state: State[H]) -> Iterable[State[H]]:
         reasoner = self.scopes.decider.reasoner
         held = self.client.next_trip(loop.key, state.held)
@@ -165,7 +166,7 @@ class Explorer(Generic[H]):
             yield State(reasoner.normalised(reasoner.stepped(fresh, forms.trip, 1)), held)
 
     def _scope_left(self, forms: LoopForms, state: State[H]) -> State[H]:
-        fresh = state.facts.without(forms.scoped)
+        fresh = state.facts.without([*forms.scoped, *(atom for atom, _ in forms.fixed)])
         return replace(state, facts=self.scopes.decider.reasoner.normalised(fresh))
 
     def _made_of(self, facts: Facts, leaf: int) -> list[int]:

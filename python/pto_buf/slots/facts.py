@@ -1,58 +1,19 @@
 """What is known of the atoms at one point of one path: intervals of linear forms and residues of atoms."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd, lcm
 
-from pto_buf.slots.forms import Atoms, Linear
+from pto_buf.slots.forms import Atoms
+from pto_buf.slots.linear import FloorDiv, Linear, Mod
+from pto_buf.slots.spans import EVERYTHING, Span, clamped
 
 Form = tuple[tuple[int, int], ...]
 """Parts of a linear form without a common factor, the first coefficient positive."""
 
 LARGEST_MODULUS = 720
 """Residues are followed up to this modulus; a term that demands more counts as unknown."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """All numbers from `low` to `high`, both included; None where there is no end."""
-
-    low: int | None
-    high: int | None
-
-    @property
-    def point(self) -> int | None:
-        return self.low if self.low == self.high else None
-
-    @property
-    def size(self) -> int | None:
-        """How many numbers there are, if they are finitely many."""
-        return None if self.low is None or self.high is None else self.high - self.low + 1
-
-    def meet(self, other: "Span") -> "Span":
-        low = other.low if self.low is None else self.low if other.low is None else max(self.low, other.low)
-        high = other.high if self.high is None else self.high if other.high is None else min(self.high, other.high)
-        return Span(low, high)
-
-    @property
-    def is_empty(self) -> bool:
-        return self.low is not None and self.high is not None and self.low > self.high
-
-    def plus(self, other: "Span", factor: int) -> "Span":
-        """Sums of a number of this and `factor` times a number of the other."""
-        scaled = other.times(factor)
-        low = None if self.low is None or scaled.low is None else self.low + scaled.low
-        high = None if self.high is None or scaled.high is None else self.high + scaled.high
-        return Span(low, high)
-
-    def times(self, factor: int) -> "Span":
-        low = None if self.low is None else self.low * factor
-        high = None if self.high is None else self.high * factor
-        return Span(low, high) if factor >= 0 else Span(high, low)
-
-
-EVERYTHING = Span(None, None)
 
 
 @dataclass(frozen=True)
@@ -106,13 +67,17 @@ def normal(form: Linear) -> tuple[Form, int]:
 class Reasoner:
     """Draws conclusions from facts.
 
-    `horizon` is the largest number that matters: knowledge of an interval's end beyond it is given up when facts are
-    normalised, and so there are only finitely many. `moduli` says which residues of a leaf its users ask for.
+    `horizons` says for each form that is compared with numbers how large those are. When facts are normalised,
+    knowledge of an interval's end beyond the horizon is given up, and knowledge of other forms with several atoms;
+    so there are only finitely many facts. `horizon` holds for the other atoms. `moduli` says which residues of a leaf
+    its users ask for.
     """
 
     atoms: Atoms
+    horizons: Mapping[Form, int]
     horizon: int
     moduli: Mapping[int, int]
+    _normalised: dict[Hashable, Facts] = field(default_factory=dict[Hashable, Facts])
 
     # --- intervals ---
 
@@ -154,10 +119,25 @@ class Reasoner:
         return total
 
     def span_of(self, facts: Facts, atom: int) -> Span:
+        """Numbers that the atom can be."""
         held = self.atoms.ranges[atom]
         found = Span(held.low, held.high)
         known = facts.spans.get(((atom, 1),))
-        return found if known is None else found.meet(known)
+        if known is not None:
+            found = found.meet(known)
+        kind = self.atoms.kinds[atom]
+        if facts.spans and isinstance(kind, FloorDiv | Mod):
+            found = found.meet(self._span_of_division(facts, kind))
+        return found
+
+    def _span_of_division(self, facts: Facts, kind: FloorDiv | Mod) -> Span:
+        inner = self.span(facts, kind.form)
+        if isinstance(kind, FloorDiv):
+            low = None if inner.low is None else inner.low // kind.divisor
+            return Span(low, None if inner.high is None else inner.high // kind.divisor)
+        if inner.low is None or inner.high is None or inner.low // kind.divisor != inner.high // kind.divisor:
+            return EVERYTHING
+        return Span(inner.low % kind.divisor, inner.high % kind.divisor)
 
     # --- assumptions ---
 
@@ -267,16 +247,26 @@ class Reasoner:
 
     def normalised(self, facts: Facts) -> Facts:
         """The facts without what lies beyond the horizon; the residue that a leaf's users ask for is kept."""
+        if facts.is_empty:
+            return facts
+        if facts.key not in self._normalised:
+            self._normalised[facts.key] = self._normal(facts)
+        return self._normalised[facts.key]
+
+    def _normal(self, facts: Facts) -> Facts:
         spans: dict[Form, Span] = {}
         residues = dict(facts.residues)
         for form, span in facts.spans.items():
+            if len(form) > 1 and form not in self.horizons:
+                continue
+            horizon = self.horizons.get(form, self.horizon)
             point = span.point
-            kept = self._clamped(span)
-            atom = form[0][0]
+            kept = clamped(span, horizon)
             if len(form) == 1:
+                ((atom, _),) = form
                 held = Span(self.atoms.ranges[atom].low, self.atoms.ranges[atom].high)
-                kept = self._clamped(span.meet(held))
-                if kept == self._clamped(held) and kept.point is None:
+                kept = clamped(span.meet(held), horizon)
+                if kept == clamped(held, horizon) and kept.point is None:
                     kept = EVERYTHING
                 if kept.point is not None:
                     residues.pop(atom, None)
@@ -285,15 +275,6 @@ class Reasoner:
             if kept != EVERYTHING:
                 spans[form] = kept
         return Facts(spans, residues)
-
-    def _clamped(self, span: Span) -> Span:
-        limit = self.horizon
-        low, high = span.low, span.high
-        if low is not None:
-            low = None if low < -limit else min(low, limit + 1)
-        if high is not None:
-            high = None if high > limit else max(high, -limit - 1)
-        return Span(low, high)
 
     def eliminated(self, facts: Facts, atom: int) -> Facts | None:
         """The facts about all else once `atom` is gone: what they said through it is kept where it can be said."""

@@ -12,8 +12,9 @@ from pto_buf.slots.explore import Explorer, State, TooManyStatesError
 from pto_buf.slots.facts import NO_FACTS
 from pto_buf.slots.flow import Flow, FlowBuilder
 from pto_buf.slots.forms import Atoms
+from pto_buf.slots.nesting import bind_counters
 from pto_buf.slots.program import Block, Program, SlotSet
-from pto_buf.slots.scopes import bind_counters, scopes_of
+from pto_buf.slots.scopes import Scopes, scopes_of
 from pto_buf.slots.slices import slices
 from pto_buf.slots.typestate import Held, Rules
 
@@ -29,18 +30,17 @@ class Verdict:
 def analyse(program: Program) -> Verdict:
     """Check every rule of the slot protocol on every path, for all trip counts, and find the leases of each access."""
     atoms = Atoms()
-    bind_counters(atoms, program.body)
+    nesting = bind_counters(atoms, program.body)
     complaints = Complaints(program)
     flow = FlowBuilder()
     for key, block in slices(program).items():
         if block:
             slots = program.sets[key]
-            _check_set(atoms, slots, block, complaints, flow)
+            _check_set(scopes_of(atoms, nesting, block, key), slots, block, complaints, flow)
     return Verdict(complaints.diagnostics(), flow.flow())
 
 
-def _check_set(atoms: Atoms, slots: SlotSet, block: Block, complaints: Complaints, flow: FlowBuilder) -> None:
-    scopes = scopes_of(atoms, block)
+def _check_set(scopes: Scopes, slots: SlotSet, block: Block, complaints: Complaints, flow: FlowBuilder) -> None:
     rules = Rules(scopes, slots, block, complaints, flow)
     explorer = Explorer(scopes, rules)
     rules.explorer = explorer

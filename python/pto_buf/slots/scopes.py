@@ -1,16 +1,19 @@
-"""What the exploration of a program asks before it starts: the form of every counter, which atoms each part of the
-program looks at, where each is looked at for the last time, and which residues and thresholds matter."""
+"""What the exploration of a program asks before it starts: the form of every index and condition, which atoms each
+part of the program looks at and where for the last time, and which residues and thresholds matter."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from pto_buf.slots.bounds import Interval, bounds
-from pto_buf.slots.deciding import Decider, demands
-from pto_buf.slots.facts import Reasoner
+from pto_buf.slots.bounds import Interval
+from pto_buf.slots.deciding import MOST_VALUES, Decider, demands
+from pto_buf.slots.facts import Form, Reasoner, normal
 from pto_buf.slots.fold import INDEX_MAX
-from pto_buf.slots.forms import Atoms, IsZero, Leaf, Linear, NotPositive
+from pto_buf.slots.forms import Atoms
+from pto_buf.slots.linear import IsZero, Leaf, Linear, NotPositive
+from pto_buf.slots.names import blocks_of
+from pto_buf.slots.nesting import Nesting, is_counted, trip_leaf
 from pto_buf.slots.program import Block, Branch, Loop, Node, Op, Release, While
-from pto_buf.slots.terms import Const, Opaque, Term
+from pto_buf.slots.terms import Term
 
 _SMALL = 32
 """Thresholds up to this are met exactly; a loop of more trips is followed until its states repeat."""
@@ -18,16 +21,16 @@ _SMALL = 32
 
 @dataclass(frozen=True)
 class LoopForms:
-    """A loop in forms. `trip` is the atom of the number of finished trips.
-
-    `rest` is the counter minus the upper bound: a trip starts while it is negative. It is None for a `while`, and for
-    a `for` whose step is not a known number; the counter is then an unknown of each trip.
-    """
+    """A loop in forms. `trip` is the atom of the number of finished trips."""
 
     trip: int
     rest: Linear | None
+    """The counter minus the upper bound: a trip starts while it is negative. None for a `while`, and for a `for` whose
+    step is not a known number; its counter is then an unknown of each trip."""
     carried: tuple[tuple[int, Linear, Linear], ...]
     """The atom, the first value and the next value of what the loop carries."""
+    fixed: tuple[tuple[int, Linear], ...]
+    """Stand-ins, worked out once at the entry, for indices and conditions that no trip changes."""
     relevant: frozenset[int]
     """Atoms that the loop looks at."""
     scoped: tuple[int, ...]
@@ -36,154 +39,171 @@ class LoopForms:
 
 @dataclass
 class Scopes:
-    """Everything that `explore` looks up for one program or one slice of it."""
+    """Everything that exploration looks up for the slice of a program that concerns one slot set."""
 
     atoms: Atoms
     decider: Decider
-    loops: dict[int, LoopForms] = field(default_factory=dict[int, LoopForms])
-    dying: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    loops: Mapping[int, LoopForms]
+    indices: Mapping[tuple[int, int], Linear]
+    """By the key of an op and the number of its access; for a release the number is 0."""
+    conditions: Mapping[int, Linear]
+    """By the key of a branch."""
+    dying: Mapping[int, tuple[int, ...]]
     """By the key of a node: atoms that nothing looks at behind it."""
 
-    def form(self, term: Term) -> Linear:
-        return self.atoms.form(term)
 
-
-def bind_counters(atoms: Atoms, block: Block) -> None:
-    """Say what the counters of all loops are, the outer ones first."""
-    for node in block:
-        match node:
-            case Loop(body=body):
-                _bind(atoms, node)
-                bind_counters(atoms, body)
-            case Branch(then=then, otherwise=otherwise):
-                bind_counters(atoms, then)
-                bind_counters(atoms, otherwise)
-            case While(var=var, before=before, after=after):
-                atoms.leaf(var, Interval(0, INDEX_MAX))
-                bind_counters(atoms, before)
-                bind_counters(atoms, after)
-            case Op() | Release():
-                pass
-
-
-def _bind(atoms: Atoms, loop: Loop) -> None:
-    lower, upper, step = bounds(loop.lower), bounds(loop.upper), loop.step
-    if not _counts(loop) or not isinstance(step, Const):
-        atoms.leaf(loop.var, Interval(loop.var.low, loop.var.high))
-        return
-    most = max(0, -((lower.low - upper.high) // step.value))
-    trip = atoms.leaf(_trip_name(loop), Interval(0, most), Interval(0, max(0, most - 1)))
-    atoms.bind(loop.var, atoms.form(loop.lower) + Linear(((trip, step.value),), 0))
-
-
-def _counts(loop: Loop) -> bool:
-    """Whether the loop's step is a known number, so that the counter is linear in the number of trips."""
-    return isinstance(loop.step, Const) and loop.step.value > 0
-
-
-def _trip_name(loop: Loop) -> str:
-    return f"trip of loop {loop.key}"
-
-
-def scopes_of(atoms: Atoms, block: Block) -> Scopes:
-    """The look-up tables of a program whose counters are bound."""
-    survey = _Survey(atoms)
-    survey.look(block)
+def scopes_of(atoms: Atoms, nesting: Nesting, block: Block, slots: int) -> Scopes:
+    """The look-up tables of a slice, which concerns the slot set of this key. The counters are bound."""
+    survey = _Survey(atoms, nesting, slots)
+    survey.look(block, ())
     survey.find_last_looks(block, set())
-    moduli = demands(atoms, survey.asked)
-    reasoner = Reasoner(atoms, survey.horizon(), moduli)
-    return Scopes(atoms, Decider(reasoner), survey.loops, survey.dying)
+    reasoner = Reasoner(atoms, survey.horizons(), survey.slots_met, demands(atoms, survey.asked))
+    return Scopes(atoms, Decider(reasoner), survey.loops, survey.indices, survey.conditions, survey.dying)
 
 
 @dataclass
 class _Survey:
     atoms: Atoms
+    nesting: Nesting
+    slots: int
     loops: dict[int, LoopForms] = field(default_factory=dict[int, LoopForms])
+    indices: dict[tuple[int, int], Linear] = field(default_factory=dict[tuple[int, int], Linear])
+    conditions: dict[int, Linear] = field(default_factory=dict[int, Linear])
     dying: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     looked_at: dict[int, frozenset[int]] = field(default_factory=dict[int, frozenset[int]])
     """By the key of a node: the atoms that it and everything in it looks at."""
+    fixed: dict[int, dict[Linear, int]] = field(default_factory=dict[int, dict[Linear, int]])
+    """By the key of a loop: the stand-ins for forms that it does not change."""
     asked: dict[Linear, None] = field(default_factory=dict[Linear, None])
-    tests: list[Linear] = field(default_factory=list[Linear])
+    chosen: dict[Linear, None] = field(default_factory=dict[Linear, None])
+    """The forms among `asked` that choose slots."""
     most_slots: int = 1
 
-    def horizon(self) -> int:
-        """Beyond every small number that is compared with, and beyond the trips in which slots fill up."""
-        met = [2, *(abs(form.const) for form in self.tests)]
-        for atom in dict.fromkeys(atom for form in [*self.asked, *self.tests] for atom in self.atoms.below(form)):
+    # --- thresholds ---
+
+    @property
+    def slots_met(self) -> int:
+        return self.most_slots + 1
+
+    def horizons(self) -> Mapping[Form, int]:
+        """For each form that is compared with numbers, the largest of those that are small.
+
+        Where the counter of a loop chooses slots, the first trips are told apart until every slot has been met.
+        """
+        trips = {forms.trip for forms in self.loops.values()}
+        choosing = {atom for form in self.chosen for atom in self.atoms.below(form)}
+        found: dict[Form, int] = {((trip, 1),): self.slots_met if trip in choosing else 1 for trip in trips}
+        for form in self.chosen:
+            _see(found, form, self.slots_met, ())
+        for form in self._compared():
+            _see(found, form, 0, trips)
+        for forms in self.loops.values():
+            if forms.rest is not None:
+                _see(found, forms.rest, self.slots_met if forms.trip in choosing else 0, trips)
+        return found
+
+    def _compared(self) -> Iterator[Linear]:
+        rests = [forms.rest for forms in self.loops.values() if forms.rest is not None]
+        for atom in dict.fromkeys(atom for form in [*self.asked, *rests] for atom in self.atoms.below(form)):
             kind = self.atoms.kinds[atom]
             if isinstance(kind, NotPositive | IsZero):
-                met.append(abs(kind.form.const))
-        return max(number for number in met if number <= _SMALL) + self.most_slots + 1
+                yield kind.form
 
     # --- what is looked at ---
 
-    def look(self, block: Block) -> frozenset[int]:
-        """All atoms that the block looks at; fills `loops`, `asked` and `tests`."""
+    def look(self, block: Block, around: tuple[int, ...]) -> frozenset[int]:
+        """All atoms that the block, in these loops, looks at; fills everything but `dying`."""
         found: set[int] = set()
         for node in block:
-            inside = self._look(node)
+            inside = self._look(node, around)
             self.looked_at[node.key] = inside
             found |= inside
         return frozenset(found)
 
-    def _look(self, node: Node) -> frozenset[int]:
+    def _look(self, node: Node, around: tuple[int, ...]) -> frozenset[int]:
         match node:
             case Op(accesses=accesses):
-                self.most_slots = max([self.most_slots, *(access.slots.count for access in accesses)])
-                return self._ask(access.term for access in accesses)
+                own = [number for number, access in enumerate(accesses) if access.slots.key == self.slots]
+                self.most_slots = accesses[own[0]].slots.count
+                return self._below([self._index(node.key, number, accesses[number].term, around) for number in own])
             case Release(term=term):
-                return self._ask([term])
+                return self._below([self._index(node.key, 0, term, around)])
             case Branch(condition=condition, then=then, otherwise=otherwise):
-                return self._ask([condition]) | self.look(then) | self.look(otherwise)
+                form = self.conditions[node.key] = self._placed(self._ask(condition), around)
+                return self._below([form]) | self.look(then, around) | self.look(otherwise, around)
             case Loop() | While():
-                return self._look_into(node)
+                return self._look_into(node, (*around, node.key))
 
-    def _ask(self, terms: Iterable[Term]) -> frozenset[int]:
-        forms = [self.atoms.form(term) for term in terms]
-        self.asked.update(dict.fromkeys(forms))
-        return self._below(forms)
+    def _ask(self, term: Term) -> Linear:
+        form = self.atoms.form(term)
+        self.asked[form] = None
+        return form
+
+    def _index(self, key: int, number: int, term: Term, around: tuple[int, ...]) -> Linear:
+        form = self._ask(term)
+        self.chosen[form] = None
+        self.indices[key, number] = self._placed(form, around)
+        return self.indices[key, number]
 
     def _below(self, forms: Iterable[Linear]) -> frozenset[int]:
         return frozenset(atom for form in forms for atom in self.atoms.below(form))
 
-    def _look_into(self, loop: Loop | While) -> frozenset[int]:
+    def _placed(self, form: Linear, around: tuple[int, ...]) -> Linear:
+        """The form, or what stands for it in the outermost loop that does not change it."""
+        held = self.atoms.range(form)
+        depth = max(
+            (self._depth(leaf, around) for atom, _ in form.parts for leaf in self.atoms.leaves[atom]), default=0
+        )
+        if depth == len(around) or not form.parts or held.high - held.low >= MOST_VALUES:
+            return form
+        loop = around[depth]
+        known = self.fixed.setdefault(loop, {})
+        if form not in known:
+            known[form] = self.atoms.leaf(f"entry value {len(known)} of loop {loop}", held)
+        return Linear(((known[form], 1),), 0)
+
+    def _depth(self, leaf: int, around: tuple[int, ...]) -> int:
+        """How many of these loops, the outermost first, change the leaf."""
+        chain = self._chain(leaf)
+        return next((depth for depth, loop in enumerate(around) if loop not in chain), len(around))
+
+    def _chain(self, leaf: int) -> tuple[int, ...]:
+        """The loops in whose trips the leaf is another number."""
+        kind = self.atoms.kinds[leaf]
+        assert isinstance(kind, Leaf)
+        return self.nesting.loops_of(kind.what)
+
+    def _look_into(self, loop: Loop | While, around: tuple[int, ...]) -> frozenset[int]:
         trip, rest = self._counted(loop)
         inside = self._below([] if rest is None else [rest]) | {trip}
         carried: list[tuple[int, Linear, Linear]] = []
+        entering: list[Linear] = []
         for entry in loop.carried:
             atom = self.atoms.leaf(entry.var, Interval(entry.var.low, entry.var.high))
-            carried.append((atom, self.atoms.form(entry.init), self.atoms.form(entry.next)))
-            inside |= self._ask([entry.init, entry.next]) | {atom}
-        if rest is not None:
-            self.tests.append(rest)
-        before = set(self.loops)
-        for block in (loop.body,) if isinstance(loop, Loop) else (loop.before, loop.after):
-            inside |= self.look(block)
-        inner = {key: forms for key, forms in self.loops.items() if key not in before}
-        scoped = self._scoped(inside, {loop.key, *inner}, inner.values())
-        if rest is None and isinstance(loop, Loop):
-            scoped = tuple(dict.fromkeys([trip, *scoped]))
-        self.loops[loop.key] = LoopForms(trip, rest, tuple(carried), inside, scoped)
-        return inside
+            carried.append((atom, self._ask(entry.init), self._ask(entry.next)))
+            entering.append(carried[-1][1])
+            inside |= self._below([carried[-1][2]]) | {atom}
+        for block in blocks_of(loop):
+            inside |= self.look(block, around)
+        fixed = tuple((atom, form) for form, atom in self.fixed.get(loop.key, {}).items())
+        entering += [form for _, form in fixed]
+        own = {trip, *(atom for atom, _, _ in carried)} if rest is not None or isinstance(loop, While) else set[int]()
+        scoped = tuple(
+            atom
+            for atom in sorted(inside)
+            if any(loop.key in self._chain(leaf) and leaf not in own for leaf in self.atoms.leaves[atom])
+        )
+        self.loops[loop.key] = LoopForms(trip, rest, tuple(carried), fixed, inside, scoped)
+        return (inside - {atom for atom, _ in fixed}) | self._below(entering)
 
     def _counted(self, loop: Loop | While) -> tuple[int, Linear | None]:
         if isinstance(loop, While):
             return self.atoms.leaf(loop.var, Interval(0, INDEX_MAX)), None
         counter = self.atoms.form(loop.var)
-        if not _counts(loop):
-            return counter.parts[0][0], None
-        return self.atoms.leaf(_trip_name(loop), Interval(0, 0)), counter - self.atoms.form(loop.upper)
-
-    def _scoped(self, inside: Iterable[int], loops: set[int], inner: Iterable[LoopForms]) -> tuple[int, ...]:
-        fresh = {
-            atom
-            for atom in inside
-            if isinstance(kind := self.atoms.kinds[atom], Leaf)
-            and isinstance(kind.what, Opaque)
-            and kind.what.loop in loops
-        }
-        fresh.update(atom for forms in inner for atom in (forms.trip, *(entry[0] for entry in forms.carried)))
-        return tuple(atom for atom in sorted(inside) if not fresh.isdisjoint(self.atoms.leaves[atom]))
+        if not is_counted(loop):
+            ((atom, _),) = counter.parts
+            return atom, None
+        return trip_leaf(self.atoms, loop), counter - self.atoms.form(loop.upper)
 
     # --- where it is looked at for the last time ---
 
@@ -193,14 +213,25 @@ class _Survey:
             inside = self.looked_at[node.key]
             self.dying[node.key] = tuple(sorted(inside - live))
             match node:
-                case Branch(then=then, otherwise=otherwise):
-                    for arm in (then, otherwise):
-                        self.find_last_looks(arm, set(live))
-                case Loop() | While():
-                    # What one trip looks at the next looks at again.
-                    again = live | inside
-                    for inner in (node.body,) if isinstance(node, Loop) else (node.before, node.after):
-                        self.find_last_looks(inner, set(again))
+                case Branch():
+                    again = live
+                case Loop() | While():  # what one trip looks at the next looks at again
+                    again = live | inside | self.loops[node.key].relevant
                 case Op() | Release():
-                    pass
+                    again = set[int]()
+            for inner in blocks_of(node):
+                self.find_last_looks(inner, set(again))
             live |= inside
+
+
+def _see(found: dict[Form, int], form: Linear, margin: int, trips: Container[int]) -> None:
+    """Notes the number that a form is compared with, and what is left of it before and behind its loops."""
+    pending = [form]
+    while pending:
+        current = pending.pop()
+        if not current.parts:
+            continue
+        parts, factor = normal(current)
+        number = abs(current.const) // abs(factor) + 1
+        found[parts] = max(found.get(parts, 0), margin + (number if number <= _SMALL else 0))
+        pending += [current.without(atom) for atom, _ in current.parts if atom in trips]

@@ -9,6 +9,7 @@ from pto_buf.slots.complaints import Complaints, Witness
 from pto_buf.slots.explore import Explorer, State
 from pto_buf.slots.facts import Facts
 from pto_buf.slots.flow import FlowBuilder, Origin, SiteKey
+from pto_buf.slots.linear import Linear
 from pto_buf.slots.names import last_names, loops_of_ops, names_in
 from pto_buf.slots.program import Access, Block, Op, Release, SlotSet
 from pto_buf.slots.scopes import Scopes
@@ -134,7 +135,7 @@ class Rules:
     def _access(self, op: Op, number: int, state: State[Held], read: Mapping[int, int]) -> Iterator["_Way"]:
         """One access; `read` says which access of this op reads a slot, one that forbids working in place first."""
         access = op.accesses[number]
-        for slot, facts in self._slot(access, state):
+        for slot, facts in self._slot(access, SiteKey(op.key, number), state):
             if slot is None:
                 yield State(facts, _all_unknown(state.held) if access.role.writes else state.held), read
                 continue
@@ -144,24 +145,40 @@ class Rules:
             else:
                 yield after, read
 
-    def _slot(self, access: Access, state: State[Held]) -> Iterable[tuple[int | None, Facts]]:
+    def _slot(self, access: Access, site: SiteKey, state: State[Held]) -> Iterable[tuple[int | None, Facts]]:
         """The slots that the access may be in; None where its index is no slot, which is complained about."""
         value = None if access.lease is None else state.held.value(access.lease)
         if value is not None:
             return [(value.slot, state.facts)]
-        return self._selected(access.term, state, access.place)
+        return self._selected(self.scopes.indices[site.op, site.access], access.term, state, access.place)
 
-    def _selected(self, term: Term, state: State[Held], place: Place | None) -> Iterator[tuple[int | None, Facts]]:
-        values = self.scopes.decider.values(state.facts, self.scopes.form(term))
+    def _selected(
+        self, form: Linear, term: Term, state: State[Held], place: Place | None
+    ) -> Iterator[tuple[int | None, Facts]]:
+        values = self.scopes.decider.values(state.facts, form)
         if values is None:
-            self.complaints.outside(self.slots, term, place, None, self._path(state.facts))
-            yield None, state.facts
+            yield from self._partly_selected(form, term, state, place)
             return
         for value, facts in values:
             if 0 <= value < self.slots.count:
                 yield value, facts
             else:
                 self.complaints.outside(self.slots, term, place, value, self._path(facts))
+                yield None, facts
+
+    def _partly_selected(
+        self, form: Linear, term: Term, state: State[Held], place: Place | None
+    ) -> Iterator[tuple[int | None, Facts]]:
+        """For an index with too many values to tell apart: those that name slots, and the rest."""
+        assume, count = self.scopes.decider.reasoner.assume, self.slots.count
+        for value in range(count):
+            facts = assume(state.facts, form, value, value)
+            if facts is not None:
+                yield value, facts
+        for low, high in ((None, -1), (count, None)):
+            facts = assume(state.facts, form, low, high)
+            if facts is not None:
+                self.complaints.outside(self.slots, term, place, None, self._path(facts))
                 yield None, facts
 
     def _path(self, facts: Facts) -> Callable[[], str]:
@@ -254,7 +271,8 @@ class Rules:
         if value is not None:
             yield State(state.facts, self._ended(release, value.slot, value, state))
             return
-        for slot, facts in self._selected(release.term, state, release.chosen):
+        form = self.scopes.indices[release.key, 0]
+        for slot, facts in self._selected(form, release.term, state, release.chosen):
             if slot is None:
                 yield State(facts, _all_unknown(state.held))
             else:

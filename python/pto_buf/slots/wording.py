@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from pto_buf.slots.facts import Facts, Span
-from pto_buf.slots.forms import Leaf
+from pto_buf.slots.linear import Leaf
 from pto_buf.slots.program import Loop, While
 from pto_buf.slots.scopes import Scopes
 from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
@@ -96,7 +96,7 @@ def path_text(scopes: Scopes, around: Iterable[Loop | While], facts: Facts) -> s
     words: list[str] = []
     named: set[int] = set()
     for loop in around:
-        form = scopes.form(loop.var)
+        form = scopes.atoms.form(loop.var)
         named.update(atom for atom, _ in form.parts)
         words += _span_words(loop.var.name, scopes.decider.reasoner.span(facts, form))
     for form in sorted(facts.spans):
