@@ -56,10 +56,9 @@ def _lines(block: Block, target: Target) -> Iterator[Line]:
             case SlotOp():
                 yield Issue(op.row.dsl, op.form(target).pipes, _slot_of(op))
             case ForOp():
-                bounds = ", ".join(_words(value) for value in (op.lb, op.ub, op.step))
-                yield from _nest(f"for {_words(op.body.block.args[0])} in range({bounds}):", op.body.block, target)
+                yield from _nest(loop_words(op), op.body.block, target)
             case IfOp():
-                yield from _nest(f"if {_words(op.cond)}:", op.true_region.block, target)
+                yield from _nest(branch_words(op), op.true_region.block, target)
                 if op.false_region.blocks:
                     yield from _nest("else:", op.false_region.block, target)
             case WhileOp():
@@ -67,6 +66,17 @@ def _lines(block: Block, target: Target) -> Iterator[Line]:
                 yield from _nest("do:", op.after_region.block, target)
             case _:
                 pass
+
+
+def loop_words(op: ForOp) -> str:
+    """The head of a loop, as Python has it."""
+    bounds = ", ".join(_words(value) for value in (op.lb, op.ub, op.step))
+    return f"for {_words(op.body.block.args[0])} in range({bounds}):"
+
+
+def branch_words(op: IfOp) -> str:
+    """The head of a branch, as Python has it."""
+    return f"if {_words(op.cond)}:"
 
 
 def _nest(words: str, block: Block, target: Target) -> Iterator[Line]:
