@@ -55,6 +55,11 @@ def app() -> None:
 @click.option("-o", "output", metavar="FILE", help="Where the .pto goes; - is standard output.")
 @click.option("--no-check-sync", is_flag=True, help="Do not prove the fences right.")
 @click.option("--dump", type=click.Path(path_type=Path), metavar="FOLDER", help="Write the IR behind each pass there.")
+@click.option(
+    "--memory-map",
+    metavar="FILE",
+    help="Draw where each slot lies and when it is needed: a page for a name in .html, else text; - prints it.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Print no report.")
 def compile_(
     kernel: str,
@@ -65,6 +70,7 @@ def compile_(
     output: str | None,
     no_check_sync: bool,
     dump: Path | None,
+    memory_map: str | None,
     quiet: bool,
 ) -> int:
     """Compile kernels to level-3 .pto, prove their fences, and report memory, order and fences.
@@ -74,7 +80,7 @@ def compile_(
     from pto_buf.tools.compile_command import run
 
     options = _options(interleave, not no_check_sync, allow_unproven, gm_raw)
-    return run(kernel, target=arch, output=output, options=options, dump=dump, quiet=quiet)
+    return run(kernel, target=arch, output=output, options=options, dump=dump, memory_map=memory_map, quiet=quiet)
 
 
 @app.command("run", context_settings={"ignore_unknown_options": True})

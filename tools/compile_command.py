@@ -3,10 +3,14 @@
 import sys
 from pathlib import Path
 
-from pto_buf.compiler import compile_file
+from pto_buf.compiler import Compiled, compile_file
 from pto_buf.errors import render
 from pto_buf.lowering.pipeline import PipelineOptions
+from pto_buf.lowering.plan_memory import functions
 from pto_buf.output import write_output
+from pto_buf.report.collect_map import memory_map_of
+from pto_buf.report.memory_html import memory_map_html
+from pto_buf.report.memory_map import memory_map_text
 from pto_buf.tools.report_text import report
 
 
@@ -23,6 +27,7 @@ def run(
     output: str | None,
     options: PipelineOptions,
     dump: Path | None,
+    memory_map: str | None,
     quiet: bool,
 ) -> int:
     """Compile, write the text, print the report. With the text on standard output the report goes to standard error."""
@@ -33,7 +38,19 @@ def run(
     sys.stderr.write(render(compiled.warnings))
     if output is not None:
         write_output(output, compiled.text)
+    stream = sys.stderr if output == "-" else sys.stdout
+    if memory_map is not None:
+        text = drawn(compiled, page=memory_map.endswith(".html"))
+        if memory_map == "-":
+            stream.write(text)
+        else:
+            write_output(memory_map, text)
     if not quiet:
-        stream = sys.stderr if output == "-" else sys.stdout
         stream.write(report(compiled, checked=options.check))
     return 0
+
+
+def drawn(compiled: Compiled, *, page: bool) -> str:
+    """The memory maps of all kernels, as an HTML page or as text."""
+    maps = [memory_map_of(function) for function in functions(compiled.fenced)]
+    return memory_map_html(maps) if page else "\n".join(memory_map_text(found) for found in maps)

@@ -7,6 +7,7 @@ from pto_buf.compiler import Compiled
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.report.allocation import allocation_text
 from pto_buf.report.collect import barriers, events, executed, order, residents
+from pto_buf.report.collect_map import plan_notes
 from pto_buf.report.fences import fences_text
 from pto_buf.report.order import order_text
 
@@ -28,6 +29,7 @@ def _kernel(fenced: FuncOp, finished: FuncOp, checked: bool) -> str:
     return (
         f"kernel {fenced.sym_name.data} for {target.name}\n"
         f"memory\n{allocation_text(residents(fenced, target), target)}\n"
+        f"{''.join(f'  {note}{chr(10)}' for note in plan_notes(fenced))}"
         f"order\n{order_text(order(fenced, target))}\n"
         f"fences\n{fences_text(events(fenced), barriers(fenced), executed(finished))}\n"
         f"  {verdict}\n"

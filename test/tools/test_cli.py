@@ -176,3 +176,14 @@ def test_mlir_reads_what_we_emit(example: str, mlir_opt: str, tmp_path: Path):
         [mlir_opt, "--allow-unregistered-dialect"], input=generic, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_memory_map_is_a_page_or_text(kernel: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    page, text = tmp_path / "map.html", tmp_path / "map.txt"
+    assert main(["compile", str(kernel), "-q", "--memory-map", str(page)]) == 0
+    assert main(["compile", str(kernel), "-q", "--memory-map", str(text)]) == 0
+    assert capsys.readouterr().out == ""
+    assert page.read_text().startswith("<!DOCTYPE html>")
+    assert main(["compile", str(kernel), "-q", "--memory-map", "-"]) == 0
+    assert capsys.readouterr().out == text.read_text()
+    assert text.read_text().startswith("memory map of halve for a2a3\n")

@@ -8,7 +8,7 @@ from xdsl.dialects.scf import ForOp, IfOp
 
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Target
-from pto_buf.lowering.plan_memory import source_pairs, tenants
+from pto_buf.lowering.plan_memory import plan_of, source_pairs, tenants
 from pto_buf.memory.banks import SourcePair
 from pto_buf.memory.plan import Plan, plan
 from pto_buf.memory.tenant import Tenant
@@ -20,7 +20,7 @@ from pto_buf.slots.program import Access, Block, Branch, Loop, Op, Release, Whil
 from pto_buf.slots.terms import Const
 
 
-def memory_map(function: FuncOp) -> MemoryMap:
+def memory_map_of(function: FuncOp) -> MemoryMap:
     """The map of a kernel whose sets all have addresses.
 
     Raises DiagnosticError if slots cannot be followed or addresses are wrong.
@@ -43,11 +43,16 @@ def memory_map(function: FuncOp) -> MemoryMap:
         )
         for number, (tenant, resident) in enumerate(zip(placed, here, strict=True))
     )
-    return MemoryMap(function.sym_name.data, target, tuple(walk.steps), tenancies, plan_notes(placed, found, target))
+    return MemoryMap(function.sym_name.data, target, tuple(walk.steps), tenancies, _notes(placed, found, target))
 
 
-def plan_notes(placed: list[Tenant], found: Plan, target: Target) -> tuple[str, ...]:
-    """What a plan costs, a sentence each; nothing where it costs nothing."""
+def plan_notes(function: FuncOp) -> tuple[str, ...]:
+    """What the places of a kernel's sets cost, a sentence each; nothing where they cost nothing."""
+    placed, found = plan_of(function)
+    return _notes(placed, found, target_of(function))
+
+
+def _notes(placed: list[Tenant], found: Plan, target: Target) -> tuple[str, ...]:
     names = {tenant.key: tenant.name for tenant in placed}
     notes = [
         f"{names[later]} takes over bytes of {names[earlier]}: the one waits for the other"
