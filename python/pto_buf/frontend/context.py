@@ -15,6 +15,7 @@ from pto_buf.frontend.held import Held
 from pto_buf.frontend.kinds import UNSUPPORTED
 from pto_buf.frontend.module import Function
 from pto_buf.frontend.placement import OwnedSet
+from pto_buf.frontend.samples import Shaped
 from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet, Value
 from pto_buf.hw import Target
 from pto_buf.locations import location
@@ -66,6 +67,8 @@ class Context:
     declared: list[SlotSet] = field(default_factory=list[SlotSet])
     depth: int = 0
     """Loops and branches around the current statement."""
+    samples: Mapping[str, Shaped] = field(default_factory=dict[str, Shaped])
+    """What the file's own calls pass for parameters without a shape."""
     helpers: Mapping[str, Function] = field(default_factory=dict[str, Function])
     """Functions that are spliced where they are called, by their name."""
     splice: "Callable[[Context, Function, ast.Call, Evaluate], Value] | None" = None

@@ -19,8 +19,9 @@ from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.memrefs import MemRefs
 from pto_buf.frontend.module import Function, Kind
 from pto_buf.frontend.placement import place_sets
+from pto_buf.frontend.samples import Shaped
 from pto_buf.frontend.statements import Reader
-from pto_buf.frontend.types import ScalarType, TensorType, annotation
+from pto_buf.frontend.types import Annotation, ScalarType, ShapelessType, TensorType, annotation
 from pto_buf.frontend.values import Number, Scalar, Static, Tensor
 from pto_buf.hw import Core, Space, Target
 from pto_buf.tile import DTYPE_BITS
@@ -32,6 +33,7 @@ def read_kernel(
     source: SourceText,
     function: Function,
     helpers: Mapping[str, Function],
+    samples: Mapping[str, Shaped],
     target: Target,
     collector: Collector,
     symbol: str,
@@ -39,7 +41,7 @@ def read_kernel(
     """Read one kernel. Mistakes go to `collector`; the function is None, or of no use, when there are any."""
     block = Block()
     builder = Builder(block, source.location(function.node))
-    ctx = Context(source, target, builder, collector, function.globals)
+    ctx = Context(source, target, builder, collector, function.globals, samples=samples)
     try:
         types = _parameters(ctx, function, block)
         body = plain_body(ctx, function)
@@ -78,13 +80,14 @@ def _parameters(ctx: Context, function: Function, block: Block) -> Sequence[Attr
     if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
         raise ctx.error(node, "a kernel takes plain positional parameters without defaults")
     parameters = [*arguments.posonlyargs, *arguments.args]
+    samples = ctx.samples
     if function.method and parameters and parameters[0].arg == "self":
         parameters = parameters[1:]
     types: list[Attribute] = []
     tensors: list[tuple[ast.arg, TensorType, SSAValue]] = []
     extents: dict[str, None] = {}
     for parameter in parameters:
-        declared = None if parameter.annotation is None else annotation(ctx, parameter.annotation)
+        declared = _declared(ctx, parameter, samples)
         if isinstance(declared, TensorType) and declared.dtype in DTYPE_BITS:
             type: Attribute = PtrType(PtrSpec(declared.dtype))
             tensors.append((parameter, declared, block.insert_arg(type, len(types))))
@@ -111,6 +114,22 @@ def _parameters(ctx: Context, function: Function, block: Block) -> Sequence[Attr
         with ctx.at(parameter):
             ctx.scope.bindings[parameter.arg] = _view(ctx, parameter.arg, declared, pointer, dynamic)
     return types
+
+
+def _declared(ctx: Context, parameter: ast.arg, samples: Mapping[str, Shaped]) -> Annotation:
+    """What a parameter is: by its annotation, or as the file's own calls have it. Raises DiagnosticError."""
+    declared = None if parameter.annotation is None else annotation(ctx, parameter.annotation)
+    if not isinstance(declared, ShapelessType):
+        return declared
+    found = samples.get(parameter.arg)
+    if found is None:
+        raise ctx.error(
+            parameter,
+            f"the shape of '{parameter.arg}' is left to the call, and no call in this file says what it is",
+            kind=SHAPE,
+            help="write pl.Tensor[[rows, cols], pl.FP32]",
+        )
+    return TensorType(found.shape, found.dtype, declared.written)
 
 
 def _view(ctx: Context, name: str, declared: TensorType, pointer: SSAValue, dynamic: dict[str, Scalar]) -> Tensor:

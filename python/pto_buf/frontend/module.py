@@ -12,6 +12,7 @@ from enum import StrEnum
 from pto_buf.errors import DiagnosticError, Place
 from pto_buf.frontend.constants import NotConstantError, evaluate
 from pto_buf.frontend.names import ROOTS, Symbol, member
+from pto_buf.frontend.samples import Samples
 
 
 class Kind(StrEnum):
@@ -73,6 +74,7 @@ class SourceModule:
     """A file, read. `functions` holds every decorated function by its name, in the order of the text."""
 
     tree: ast.Module
+    samples: Samples
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
 
 
@@ -89,7 +91,7 @@ def parse(text: str, file: str) -> ast.Module:
 
 def scan(tree: ast.Module) -> SourceModule:
     """Find the functions and constants of a file."""
-    module = SourceModule(tree)
+    module = SourceModule(tree, Samples(tree))
     _scan_body(tree.body, {}, "", module)
     return module
 
@@ -193,7 +195,10 @@ def _scan_function(node: ast.FunctionDef, names: Mapping[str, object], prefix: s
         name = prefix + node.name
         module.functions[name] = Function(name, kind, node, bool(prefix), names)
         return
-    _scan_body(node.body, _with_defaults(node, names), prefix, module)
+    inner = {**_with_defaults(node, names)}
+    for name, value in module.samples.constants(node, names).items():
+        inner.setdefault(name, value)
+    _scan_body(node.body, inner, prefix, module)
 
 
 def _with_defaults(node: ast.FunctionDef, names: Mapping[str, object]) -> Mapping[str, object]:

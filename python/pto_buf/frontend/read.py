@@ -44,7 +44,8 @@ def read(
     """
     text = _text(path, source)
     file = str(path)
-    functions = scan(parse(text, file)).functions
+    source_module = scan(parse(text, file))
+    functions = source_module.functions
     chosen = _chosen(functions, entry, file)
     collector = Collector()
     module = ModuleOp([], {ARCH_ATTRIBUTE: StringAttr(target.pto_arch)})
@@ -53,7 +54,9 @@ def read(
     found: dict[str, Collector] = {}
     for name, function in chosen.items():
         found[name] = Collector()
-        op = read_kernel(source_text, function, _helpers(functions, name), target, found[name], symbols[name])
+        helpers = _helpers(functions, name)
+        samples = source_module.samples.tensors(function.node, function.globals)
+        op = read_kernel(source_text, function, helpers, samples, target, found[name], symbols[name])
         if op is not None:
             module.body.block.add_op(op)
         collector.diagnostics.extend(found[name].diagnostics)

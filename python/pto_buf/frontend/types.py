@@ -4,6 +4,7 @@ import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pto_buf.errors import DiagnosticError
 from pto_buf.frontend.constants import NotConstantError, evaluate
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
@@ -37,7 +38,14 @@ class TileType:
     memref: ast.expr | None
 
 
-Annotation = TensorType | ScalarType | TileType | None
+@dataclass(frozen=True)
+class ShapelessType:
+    """A bare `pl.Tensor`: the call says what it is."""
+
+    written: bool
+
+
+Annotation = TensorType | ShapelessType | ScalarType | TileType | None
 """None stands for a type that says nothing we check: a tuple, an array, an unknown name."""
 
 
@@ -63,12 +71,14 @@ def annotation(ctx: Context, node: ast.expr) -> Annotation:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return annotation(ctx, _quoted(ctx, node, node.value))
     if not isinstance(node, ast.Subscript):
-        return None
+        return _bare(ctx, node)
     head = constant(ctx, node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     match head:
         case Symbol(path="Out" | "InOut"):
             inner = annotation(ctx, items[0])
+            if isinstance(inner, ShapelessType):
+                return ShapelessType(True)
             return TensorType(inner.shape, inner.dtype, True) if isinstance(inner, TensorType) else inner
         case Symbol(path="Tensor"):
             return _tensor(ctx, node, items)
@@ -78,6 +88,19 @@ def annotation(ctx: Context, node: ast.expr) -> Annotation:
             return _tile(ctx, node, items)
         case _:
             return None
+
+
+def _bare(ctx: Context, node: ast.expr) -> Annotation:
+    """`pl.Tensor` without a shape; `pl.FP32` for a scalar."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return None
+    try:
+        found = constant(ctx, node)
+    except DiagnosticError:
+        return None
+    if found == Symbol("Tensor"):
+        return ShapelessType(False)
+    return ScalarType(found.name) if isinstance(found, DType) else None
 
 
 def _quoted(ctx: Context, node: ast.Constant, text: str) -> ast.expr:
