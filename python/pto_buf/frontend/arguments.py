@@ -90,6 +90,11 @@ class Arguments:
             )
         return value.value
 
+    def refuse(self, name: str, default: object) -> None:
+        """Raise DiagnosticError where a parameter that is not supported is given as anything but its default."""
+        if name in self and self.values[name] != Static(default):
+            raise self.ctx.error(self.place(name), f"{name} of '{self.op}' is not supported", kind=ARGUMENTS)
+
     def space(self, name: str, default: Space | None) -> Space | None:
         """The memory space given for `name`. Raises DiagnosticError."""
         found = self.static(name, default)

@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Mapping
 
 from pto_buf.dialect.table import rows_by_dsl
-from pto_buf.frontend import compute, memory, slots
+from pto_buf.frontend import compute, generate, matrix, memory, slots, views
 from pto_buf.frontend.arguments import Arguments, bind, parameters
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
@@ -16,31 +16,47 @@ from pto_buf.frontend.values import Nothing, Scalar, Slot, SlotSet, Static, Tens
 Handler = Callable[[Arguments], Value]
 
 _TILES: Mapping[str, tuple[str, Handler]] = {
-    "load": ("tensor, offsets, shapes, valid_shape|valid_shapes=, target_memory=", memory.load),
+    "load": ("tensor, offsets, shapes, valid_shape|valid_shapes=, target_memory=, clamp=", memory.load),
     "extract": ("src, row|index_row, col|index_col, shape=, target_memory=", memory.extract),
     "move": ("src|tile, target_memory=, blayout=, slayout=", memory.move),
-    "create": ("shape, dtype, target_memory=", memory.create),
-    "matmul": ("lhs, rhs, *, out_dtype=, a_trans=, b_trans=, c_matrix_nz=", compute.matmul),
-    "matmul_bias": ("lhs, rhs, bias", compute.matmul),
-    "matmul_acc": ("acc, lhs, rhs, *, a_trans=, b_trans=", compute.matmul_acc),
+    "create": ("shape, dtype, target_memory=, transpose=, *, flat_layout=", memory.create),
+    "slice": ("tile|input, shape, offset, valid_shape=, drop_dims=, pad_value=, clamp=", views.slice_tile),
+    "transpose": ("src|tile|input, axis1=, axis2=, tmp|tmp_tile=", views.transpose),
+    "fillpad": ("src|tile|value|input, pad_value=", views.fillpad),
+    "fillpad_expand": ("src|tile|value|input, shape, pad_value=", views.fillpad),
+    "matmul": ("lhs, rhs, *, out_dtype=, a_trans=, b_trans=, c_matrix_nz=", matrix.matmul),
+    "matmul_bias": ("lhs, rhs, bias", matrix.matmul),
+    "matmul_acc": ("acc, lhs, rhs, init_cond|init=, *, a_trans=, b_trans=", matrix.matmul_acc),
+    "gemv": ("lhs, rhs, acc_phase=", matrix.matmul),
+    "gemv_bias": ("lhs, rhs, bias, acc_phase=", matrix.matmul),
+    "gemv_acc": ("acc, lhs, rhs, acc_phase=", matrix.matmul_acc),
     "cast": ("src|tile|input, target_type, mode=", compute.cast),
-    "full": ("shape, dtype, value", compute.full),
-    "expands": ("target, scalar", compute.expands),
-    "row_expand": ("target|lhs, src|row_vec|rhs", compute.spread),
-    "col_expand": ("target|lhs, src|col_vec|rhs", compute.spread),
-    "gemv": ("lhs, rhs, acc_phase=", compute.matmul),
-    "gemv_bias": ("lhs, rhs, bias, acc_phase=", compute.matmul),
-    "gemv_acc": ("acc, lhs, rhs, acc_phase=", compute.matmul_acc),
+    "full": ("shape, dtype, value", generate.full),
+    "expands": ("target, scalar", generate.expands),
+    "row_expand": ("target|lhs, src|row_vec|rhs", generate.spread),
+    "col_expand": ("target|lhs, src|col_vec|rhs", generate.spread),
+    "ci": ("start, shape, dtype=, descending=", generate.ramp),
+    "tri": ("diagonal, shape, valid_shape=, dtype=, upper=", generate.triangle),
+    "random": (
+        "key0, key1, counter0, counter1, counter2, counter3, shape, valid_shape=, dtype=, rounds=",
+        generate.random,
+    ),
 }
-"""Ops that yield a tile, each with an `_into` form and `out=`."""
+"""Ops that yield a tile of their own, each with an `_into` form and `out=`."""
 
 _OTHERS: Mapping[str, tuple[str, Handler]] = {
-    "store": ("tile, offsets, output_tensor, shapes=", memory.store_tile),
+    "store": ("tile, offsets, output_tensor, shapes=, *, atomic=", memory.store_tile),
     "create_tile_buffers": ("count, shape, dtype, memory_space|mem|target_memory", slots.create_tile_buffers),
     "release": ("tile|slot|x", slots.release),
+    "reshape": ("tile|input, shape", views.reshape),
+    "reinterpret_view": ("data, dtype, *, shape=", views.reinterpret_view),
+    "transpose_view": ("tile", views.transpose_view),
+    "set_validshape": ("tile|input, valid_rows, valid_cols", views.set_validshape),
+    "assemble": ("target, source, offset, *, atomic=", views.assemble),
+    **dict.fromkeys(("get_block_idx", "get_block_num", "get_subblock_idx"), ("", memory.block_index)),
 }
 
-_SYNONYMS = {"create_tile": "create"}
+_SYNONYMS = {"create_tile": "create", "arange": "ci", "fillpad_inplace": "fillpad"}
 
 _INTO = "_into"
 
@@ -124,10 +140,15 @@ def _bind_tile_op(ctx: Context, node: ast.Call, op: str, signature: str, into: b
 
 def _bind_accumulate(ctx: Context, node: ast.Call, signature: str, evaluate: Evaluate) -> Arguments:
     """The accumulator is the destination, spelt once, or twice as in `(dst, acc, lhs, rhs)`."""
-    given = len(node.args) + len(node.keywords)
-    if given > 3:
+    given = len(node.args) + sum(keyword.arg in ("lhs", "rhs", "acc", "dst", "out") for keyword in node.keywords)
+    if given > 3 and not _is_condition(node, evaluate):
         return bind(ctx, node, "matmul_acc", parameters(f"out|dst, {signature}"), evaluate)
     return bind(ctx, node, "matmul_acc", parameters(signature.replace("acc", "acc|dst|out", 1)), evaluate)
+
+
+def _is_condition(node: ast.Call, evaluate: Evaluate) -> bool:
+    """Whether the fourth argument is the condition rather than the right operand."""
+    return len(node.args) == 4 and not _is_tile(evaluate(node.args[3]))
 
 
 def _destination_is_last(ctx: Context, node: ast.Call, op: str, evaluate: Evaluate) -> bool:

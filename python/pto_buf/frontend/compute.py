@@ -1,32 +1,28 @@
-"""Ops that compute: the matrix unit and the vector unit, all through their rows of the op table."""
+"""Ops of the vector unit whose parameters are the inputs of their row of the op table."""
 
 from collections.abc import Mapping
 
 from xdsl.ir import SSAValue
 
 from pto_buf.dialect.table import rows_by_dsl
-from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request, Role
+from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.builder import scalar_type
 from pto_buf.frontend.columns import with_rows
-from pto_buf.frontend.emission import deduced, emit, valid_of
+from pto_buf.frontend.emission import deduced, emit
 from pto_buf.frontend.joins import is_number
-from pto_buf.frontend.kinds import SHAPE
-from pto_buf.frontend.memory import tile_spec
+from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
+from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.scalars import convert, integer, number, ssa
-from pto_buf.frontend.signatures import NEEDS_SCRATCH
-from pto_buf.frontend.tiles import destination, into, new_owned, operand
+from pto_buf.frontend.tiles import operand
 from pto_buf.frontend.values import Number, Scalar, Static, Tile, Value
-from pto_buf.hw import A2A3, Space
-from pto_buf.tile import TileSpec, canonical_tile
-
-Inputs = Mapping[str, SSAValue]
+from pto_buf.hw import A2A3
 
 
 def compute(args: Arguments) -> Value:
     """Any op whose parameters are the inputs of its row."""
     row = rows_by_dsl()[args.op]
-    tiles = {one.name: _tile(args, one.name) for one in row.into_ins if one.kind is Kind.TILE and one.name in args}
+    tiles = {one.name: tile_of(args, one.name) for one in row.into_ins if one.kind is Kind.TILE and one.name in args}
     return with_rows(args, tiles, _compute)
 
 
@@ -39,21 +35,16 @@ def _compute(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
             ins[spelt.name] = tiles[spelt.name].ssa
         elif spelt.kind is not Kind.TILE:
             ins[spelt.name] = scalar_operand(args, spelt, first.spec.dtype)
-        elif spelt.role is Role.SCRATCH and args.op in NEEDS_SCRATCH:
-            ins[spelt.name] = scratch(args, first.spec).slot
-    return emit(args, row, ins, tiles, words=attributes(args, row))
+    words = attributes(args, row)
+    result = None
+    if "output_dtype" in args:
+        result = deduced(args, row, ins, words, Request(dtype=args.dtype("output_dtype")))
+    return emit(args, row, ins, tiles, result, words)
 
 
-def _tile(args: Arguments, name: str) -> Tile:
+def tile_of(args: Arguments, name: str) -> Tile:
+    """The tile given for `name`. Raises DiagnosticError."""
     return operand(args.ctx, args.place(name), args.value(name), name)
-
-
-def scratch(args: Arguments, like: TileSpec) -> Tile:
-    """A scratch tile of ours, as large as `like`."""
-    spec = canonical_tile(Space.VEC, like.rows, like.cols, like.dtype, args.ctx.target)
-    if args.op == "prelu":
-        spec = canonical_tile(Space.VEC, like.rows + 1, like.cols, "ui8", args.ctx.target)
-    return new_owned(args.ctx, args.node, spec, f"{args.op}_tmp")
 
 
 def scalar_operand(args: Arguments, spelt: Operand, dtype: str) -> SSAValue:
@@ -76,52 +67,36 @@ def typed_number(args: Arguments, name: str, value: Number, dtype: str) -> SSAVa
     return ssa(args.ctx, value, dtype)
 
 
+_COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
+_PATTERNS = ("P0101", "P1010", "P0001", "P0010", "P0100", "P1000", "P1111")
+
+
 def attributes(args: Arguments, row: OpRow) -> dict[str, str]:
-    """Attributes that follow from the arguments, as plain words."""
+    """Attributes that follow from the arguments, as plain words. Raises DiagnosticError."""
     words: dict[str, str] = {}
     if args.static("high_precision", False) is True:
         words["precisionType"] = "high_precision"
     if row.dsl == "col_sum" and "tmp" in args:
         words["isBinary"] = "true"
+    if "cmp_type" in args:
+        words["cmpMode"] = _choice(args, "cmp_type", _COMPARISONS, 0)
+    if "mask_pattern" in args:
+        words["maskPattern"] = _choice(args, "mask_pattern", _PATTERNS, 1)
+        words["axis"] = "row"
     return words
 
 
-def matmul(args: Arguments) -> Value:
-    """`matmul`, `matmul_bias` and their gemv kin."""
-    row = rows_by_dsl()[args.op]
-    for name in ("a_trans", "b_trans", "c_matrix_nz"):
-        if args.static(name, False) is not False:
-            raise args.ctx.error(args.place(name), f"{name} of '{args.op}' is for tensors; move the tile transposed")
-    tiles = {one.name: _tile(args, one.name) for one in row.into_ins}
-    return emit(args, row, {name: tile.ssa for name, tile in tiles.items()}, tiles, words=_phase(args))
-
-
-def _phase(args: Arguments) -> dict[str, str]:
-    found = args.static("acc_phase", None)
-    return {} if found is None else {"accPhase": str(found)}
-
-
-def matmul_acc(args: Arguments) -> Value:
-    """`matmul_acc`: adds a product to an accumulator, in place."""
-    ctx, row = args.ctx, rows_by_dsl()[args.op]
-    tiles = {name: _tile(args, name) for name in ("lhs", "rhs")}
-    acc = destination(ctx, args.place("acc"), args.value("acc"))
-    if "out" in args and not _same_slot(destination(ctx, args.place("out"), args.value("out")), acc):
-        raise ctx.error(
-            args.place("out"),
-            "the matrix unit accumulates in place: out= must be the slot of the accumulator itself",
-            kind=SHAPE,
-        )
-    ins = {name: tile.ssa for name, tile in tiles.items()}
-    return into(ctx, args.node, row, ins, acc, valid_of(acc), _phase(args))
-
-
-def _same_slot(one: Tile, other: Tile) -> bool:
-    if one.slot is other.slot:
-        return True
-    if one.home is None or other.home is None:
-        return False
-    return one.home.slots is other.home.slots and one.home.index == other.home.index
+def _choice(args: Arguments, name: str, words: tuple[str, ...], first: int) -> str:
+    """One of some words, given by itself, by its number from `first` on, or as a name of an enumeration."""
+    found = args.static(name, None)
+    if isinstance(found, Symbol):
+        found = found.path.rpartition(".")[2]
+    if isinstance(found, int) and first <= found < first + len(words):
+        return words[found - first]
+    for word in words:
+        if isinstance(found, str) and found.lower() == word.lower():
+            return word
+    raise args.ctx.error(args.place(name), f"{name} of '{args.op}' is none of {', '.join(words)}", kind=ARGUMENTS)
 
 
 _ROUND = ("none", "rint", "round", "floor", "ceil", "trunc", "odd")
@@ -135,12 +110,11 @@ def cast(args: Arguments) -> Value:
     dtype = args.dtype("target_type")
     value = args.value("src")
     if is_number(value):
-        found = number(ctx, args.place("src"), value, "what is cast")
-        return cast_scalar(args, found, dtype)
+        return cast_scalar(args, number(ctx, args.place("src"), value, "what is cast"), dtype)
     mode = str(args.static("mode", "round"))
     if mode not in _ROUND:
         raise ctx.error(args.place("mode"), f"mode '{mode}' of 'cast' is none of {', '.join(_ROUND)}", kind=SHAPE)
-    return with_rows(args, {"src": _tile(args, "src")}, _cast)
+    return with_rows(args, {"src": tile_of(args, "src")}, _cast)
 
 
 def _cast(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
@@ -161,26 +135,3 @@ def cast_scalar(args: Arguments, value: Number, dtype: str) -> Value:
         return convert(args.ctx, value, dtype)
     assert isinstance(value.value, (int, float))
     return Static(float(value.value) if dtype.startswith(("f", "b")) else int(value.value))
-
-
-def full(args: Arguments) -> Value:
-    """`pl.full(shape, dtype, value)`: one number in every element."""
-    spec = tile_spec(args.ctx, args.node, Space.VEC, args.extents("shape"), args.dtype("dtype"))
-    return _filled(args, spec, "value")
-
-
-def expands(args: Arguments) -> Value:
-    """`pl.expands(target, scalar)`: a number in every element of the target's shape."""
-    return _filled(args, _tile(args, "target").spec, "scalar")
-
-
-def _filled(args: Arguments, spec: TileSpec, name: str) -> Value:
-    value = number(args.ctx, args.place(name), args.value(name), name)
-    ins = {"value": typed_number(args, name, value, spec.dtype)}
-    return emit(args, rows_by_dsl()["expands"], ins, {}, spec)
-
-
-def spread(args: Arguments) -> Value:
-    """`row_expand(target, row_vec)`, `col_expand(target, col_vec)`: a vector repeated over the target's shape."""
-    target, vector = _tile(args, "target"), _tile(args, "src")
-    return emit(args, rows_by_dsl()[args.op], {"src": vector.ssa}, {"target": target}, target.spec)

@@ -3,21 +3,25 @@
 import ast
 from collections.abc import Sequence
 
+from xdsl.dialects.arith import IndexCastOp
 from xdsl.ir import SSAValue
 
+from pto_buf.dialect.kernel import GetBlockIdxOp, GetBlockNumOp, GetSubBlockIdxOp
 from pto_buf.dialect.pto import PartitionViewOp
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.tile_op import spec_of
 from pto_buf.dialect.types import PartitionViewType
 from pto_buf.frontend.arguments import Arguments, require_space
+from pto_buf.frontend.builder import INDEX
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.emission import emit
 from pto_buf.frontend.geometry import padded_tile
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
+from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.scalars import bounds, integer, known_int, ssa
 from pto_buf.frontend.tiles import check, destination, into, new_owned, operand, store
-from pto_buf.frontend.values import Number, Static, Tensor, Tile, Value, describe
+from pto_buf.frontend.values import Number, Static, Tensor, Tile, Value, Window, describe
 from pto_buf.hw import Space
 from pto_buf.tile import DTYPE_BITS, TileSpec
 
@@ -57,6 +61,7 @@ def tensor(args: Arguments, name: str) -> Tensor:
 def load(args: Arguments) -> Value:
     """`pl.load(tensor, offsets, shapes, valid_shape=, target_memory=Vec, out=)`."""
     ctx = args.ctx
+    args.refuse("clamp", False)
     source = tensor(args, "tensor")
     shape = args.extents("shapes")
     valid: Sequence[Number] = args.numbers("valid_shape") if "valid_shape" in args else [Static(one) for one in shape]
@@ -152,6 +157,10 @@ def store_tile(args: Arguments) -> Value:
     tile = operand(ctx, args.place("tile"), args.value("tile"), "what is stored")
     target = tensor(args, "output_tensor")
     row = rows_by_dsl()["store"]
+    if tile.spec.space is not Space.ACC and tile.spec.dtype != target.dtype:
+        raise ctx.error(
+            args.node, f"stores {tile.spec.dtype} elements into '{target.name}' of {target.dtype}", kind=SHAPE
+        )
     check(ctx, args.node, row, {"src": tile.ssa}, ViewSpec(tile.spec.valid, target.dtype), {})
     sizes: list[Number] = [Static(extent) for extent in tile.spec.valid]
     unknown = iter(tile.valid)
@@ -168,8 +177,18 @@ def store_tile(args: Arguments) -> Value:
         sizes = sizes[1:]
     with ctx.at(args.node):
         view = partition(args, target, offsets, sizes)
-        store(ctx, args.node, row, {"src": tile.ssa}, view)
+        store(ctx, args.node, row, {"src": tile.ssa}, view, _atomic(args))
     return target
+
+
+def _atomic(args: Arguments) -> dict[str, str]:
+    """How the store meets what is there already, as the row's attribute."""
+    found = args.static("atomic", Symbol("AtomicType.None_"))
+    words = {"AtomicType.None_": "atomic_none", "AtomicType.Add": "atomic_add"}
+    word = words.get(found.path) if isinstance(found, Symbol) else None
+    if word is None:
+        raise args.ctx.error(args.place("atomic"), "atomic is pl.AtomicType.None_ or pl.AtomicType.Add", kind=ARGUMENTS)
+    return {} if word == "atomic_none" else {"atomicType": word}
 
 
 def extract(args: Arguments) -> Value:
@@ -193,7 +212,10 @@ def extract(args: Arguments) -> Value:
 def move(args: Arguments) -> Value:
     """`pl.move(tile, target_memory)`: a whole tile into another space."""
     ctx = args.ctx
-    source = operand(ctx, args.place("src"), args.value("src"), "the source")
+    window = args.value("src")
+    if isinstance(window, Window):
+        return _move_window(args, window)
+    source = operand(ctx, args.place("src"), window, "the source")
     space = args.space("target_memory", None)
     if space is None and "out" not in args:
         raise ctx.error(args.node, "'move' lacks its argument 'target_memory'", kind=ARGUMENTS)
@@ -207,7 +229,34 @@ def move(args: Arguments) -> Value:
     return emit(args, row, {"src": source.ssa}, {"src": source}, spec.with_valid(*source.spec.valid))
 
 
+def _move_window(args: Arguments, window: Window) -> Value:
+    """A window of a tile in Mat on its way to Left or Right."""
+    ctx = args.ctx
+    space = args.space("target_memory", None)
+    dest = dest_or_new(args, space or Space.MAT, window.shape, window.tile.spec.dtype)
+    require_space(args, space, dest.spec.space, MEMORY_SPACE)
+    require_shape(args, "moves a window of", window.shape, dest)
+    ins = {"src": window.tile.ssa, "row": ssa(ctx, window.row), "col": ssa(ctx, window.col)}
+    return into(ctx, args.node, rows_by_dsl()["extract"], ins, dest)
+
+
+def block_index(args: Arguments) -> Value:
+    """`pl.tile.get_block_idx()` and its kin: a number that the launch gives to this core."""
+    op = args.ctx.builder.add(_BLOCK_QUERIES[args.op]())
+    index = args.ctx.builder.add(IndexCastOp(op.value, INDEX)).result
+    return args.ctx.scalar(index)
+
+
+_BLOCK_QUERIES = {
+    "get_block_idx": GetBlockIdxOp,
+    "get_block_num": GetBlockNumOp,
+    "get_subblock_idx": GetSubBlockIdxOp,
+}
+
+
 def create(args: Arguments) -> Value:
     """`pl.create_tile(shape, dtype, target_memory=Vec)`: a tile of ours that nothing has written yet."""
+    args.refuse("transpose", False)
+    args.refuse("flat_layout", None)
     space = args.space("target_memory", None) or Space.VEC
     return dest_or_new(args, space, args.extents("shape"), args.dtype("dtype"))

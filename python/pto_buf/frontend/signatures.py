@@ -29,6 +29,14 @@ OPERANDS: Mapping[str, str] = {
     **_all("col_sum col_argmax col_argmin", "src|tile|input, tmp|tmp_tile="),
     **{f"row_expand_{name}": "lhs|tile|target, rhs|row_vec, tmp=" for name in _SIDES.split()},
     **{f"col_expand_{name}": "lhs|tile|target, rhs|col_vec" for name in _SIDES.split()},
+    "concat": "lhs|src0, rhs|src1",
+    **_all("cmp cmps", "lhs, rhs, cmp_type="),
+    "sel": "mask, lhs, rhs, tmp=",
+    "sels": "mask, src, tmp=, value|scalar",
+    "sort32": "src, idx, tmp=",
+    "gather": "src, indices, tmp=",
+    "gatherb": "src, offsets|offset, *, output_dtype=",
+    "gather_mask": "src, mask_pattern, *, output_dtype=",
 }
 
 UNIFIED_SCALAR: Mapping[str, str] = {
@@ -45,30 +53,9 @@ UNIFIED_SCALAR: Mapping[str, str] = {
     "rem": "rems",
     "shl": "shls",
     "shr": "shrs",
+    "cmp": "cmps",
 }
 """The op that takes a number where the key takes two tiles."""
 
 COMMUTATIVE = frozenset({"adds", "muls", "maximums", "minimums", "ands", "ors", "xors"})
 """Ops of a tile and a number that may be written the other way round."""
-
-NEEDS_SCRATCH = frozenset(
-    [
-        "row_max",
-        "row_min",
-        "row_sum",
-        "row_prod",
-        "row_argmax",
-        "row_argmin",
-        "col_argmax",
-        "col_argmin",
-        "xor",
-        "xors",
-        "rem",
-        "rems",
-        "prelu",
-    ]
-)
-"""Ops whose scratch tile the assembler wants: ours, where the user gives none."""
-
-HIGH_PRECISION: Mapping[str, str] = {"log": "log", "recip": "recip", "rsqrt": "rsqrt", "div": "div"}
-"""Ops that can be asked for high precision."""

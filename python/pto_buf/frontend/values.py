@@ -95,6 +95,17 @@ class Tile:
 
 
 @dataclass(frozen=True)
+class Window:
+    """A window of a tile in Mat, which the op that moves it reads: nothing there copies it."""
+
+    tile: Tile
+    row: Number
+    col: Number
+    shape: tuple[int, int]
+    place: Place
+
+
+@dataclass(frozen=True)
 class Tuple:
     """A tuple or list of values that are not all static."""
 
@@ -121,7 +132,7 @@ class Nothing:
     what: str
 
 
-Value: TypeAlias = Static | Scalar | Tensor | SlotSet | Slot | Tile | Tuple | Poison | Unbound | Nothing
+Value: TypeAlias = Static | Scalar | Tensor | SlotSet | Slot | Tile | Window | Tuple | Poison | Unbound | Nothing
 
 
 class PoisonedError(Exception):
@@ -134,6 +145,7 @@ _KINDS: Mapping[type[object], str] = {
     SlotSet: "a slot set",
     Slot: "a slot",
     Tile: "a tile",
+    Window: "a window of a tile in Mat",
     Tuple: "a tuple",
 }
 

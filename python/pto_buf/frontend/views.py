@@ -1,20 +1,25 @@
 """Tiles seen differently: in another shape, with another element type, transposed, or a window of them."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
-
-from xdsl.ir import SSAValue
+from typing import TypeVar
 
 from pto_buf.dialect.table import rows_by_dsl
-from pto_buf.frontend.arguments import Arguments, sequence
+from pto_buf.dialect.table.row import Request
+from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.columns import seen_as
+from pto_buf.frontend.emission import deduced, emit
 from pto_buf.frontend.geometry import padded_tile
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
+from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.scalars import known_int, ssa
 from pto_buf.frontend.tiles import copied, destination, into, new_owned, operand, whatever
-from pto_buf.frontend.values import Number, Slot, Static, Tile, Tuple, Unbound, Value, Window
+from pto_buf.frontend.values import Number, Tile, Unbound, Value, Window
 from pto_buf.hw import Space
-from pto_buf.tile import DTYPE_BITS, BLayout, SLayout, TileSpec
+from pto_buf.tile import DTYPE_BITS, BLayout, SLayout
+
+_T = TypeVar("_T")
 
 
 def reshape(args: Arguments) -> Value:
@@ -49,7 +54,7 @@ def _seen(args: Arguments, tile: Tile, rows: int, cols: int, dtype: str) -> Valu
         raise args.ctx.error(
             args.node, f"a tile in {spec.space} consists of boxes; it has no other shape", kind=MEMORY_SPACE
         )
-    vector = min(spec.valid, default=None) == 1 and min(rows, cols) == 1  # padding stands behind the last element
+    vector = 1 in spec.valid and 1 in (rows, cols)  # padding then stands behind the last element
     if held is None and not vector:
         raise args.ctx.error(args.node, "a tile of which only a part is valid has no other shape", kind=SHAPE)
     elements = _bytes(spec.v_rows or 0, spec.v_cols or 0, spec.dtype)
@@ -84,11 +89,9 @@ def slice_tile(args: Arguments) -> Value:
     """`pl.slice(tile, shape, offset)`: a window. In Vec a copy of it; in Mat it is read by the move that takes it."""
     ctx = args.ctx
     tile = _tile(args, "tile")
-    for name in ("drop_dims", "pad_value"):
-        if name in args:
-            raise ctx.error(args.place(name), f"{name} of 'slice' is not supported", kind=ARGUMENTS)
-    if "valid_shape" in args:
-        raise ctx.error(args.place("valid_shape"), "valid_shape of 'slice' is not supported", kind=ARGUMENTS)
+    for name in ("drop_dims", "pad_value", "valid_shape"):
+        args.refuse(name, None)
+    args.refuse("clamp", False)
     rows, cols = _pair(args, "shape", args.extents("shape"))
     row, col = _corner(args, "offset")
     if tile.spec.space is Space.MAT:
@@ -105,15 +108,16 @@ def _corner(args: Arguments, name: str) -> tuple[Number, Number]:
     return _pair(args, name, found)
 
 
-def _pair[T](args: Arguments, name: str, found: Sequence[T]) -> tuple[T, T]:
+def _pair(args: Arguments, name: str, found: Sequence[_T]) -> tuple[_T, _T]:
     if len(found) != 2:
         raise args.ctx.error(args.place(name), f"{name} of '{args.op}' has two numbers, found {len(found)}", kind=SHAPE)
     return found[0], found[1]
 
 
 def assemble(args: Arguments) -> Value:
-    """`pl.tile.assemble(target, source, offset)`: the target with a window overwritten. The target is updated in place."""
+    """`pl.tile.assemble(target, source, offset)`: the target, a window of it overwritten in place."""
     ctx = args.ctx
+    args.refuse("atomic", Symbol("AtomicType.None_"))
     target = args.value("target")
     source = _tile(args, "source")
     row, col = _corner(args, "offset")
@@ -139,6 +143,68 @@ def _expire(args: Arguments, tile: Tile) -> None:
     for name, value in args.ctx.scope.bindings.items():
         if isinstance(value, Tile) and value.slot is tile.slot:
             args.ctx.scope.bindings[name] = Unbound(place, "was updated in place here; use the result of the update")
+
+
+def transpose(args: Arguments) -> Value:
+    """`pl.transpose(tile, axis1, axis2)`: rows and columns exchanged, in a buffer of its own."""
+    axes = [args.static(name, default) for name, default in (("axis1", 0), ("axis2", 1))]
+    if sorted(axis % 2 if isinstance(axis, int) else -1 for axis in axes) != [0, 1]:
+        raise args.ctx.error(args.node, "'transpose' exchanges the axes 0 and 1", kind=ARGUMENTS)
+    tile = _tile(args, "src")
+    ins = {"src": tile.ssa}
+    if "tmp" in args:
+        ins["tmp"] = _tile(args, "tmp").ssa
+    return emit(args, rows_by_dsl()["transpose"], ins, {"src": tile})
+
+
+_PADS = {"zero": 1, "max": 2, "min": 3}
+
+
+def fillpad(args: Arguments) -> Value:
+    """`pl.fillpad(tile, pad_value=)`: what is not valid filled with zero, the least or the greatest value."""
+    tile = _tile(args, "src")
+    pad = _pad(args)
+    row = rows_by_dsl()["fillpad"]
+    shape = args.extents("shape") if "shape" in args else None
+    request = Request() if shape is None else Request(shape=_pair(args, "shape", shape))
+    result = replace(deduced(args, row, {"src": tile.ssa}, {}, request), pad=pad)
+    if "out" not in args:
+        return emit(args, row, {"src": tile.ssa}, {"src": tile}, result)
+    dest = destination(args.ctx, args.place("out"), args.value("out"))
+    seen = seen_as(args.ctx, args.node, dest, replace(dest.spec, pad=pad))
+    emit(args.with_value("out", seen), row, {"src": tile.ssa}, {"src": tile}, result)
+    return whatever(dest)
+
+
+def _pad(args: Arguments) -> int:
+    """The filling by its number in a tile's type. Raises DiagnosticError."""
+    found = args.static("pad_value", 0)
+    if isinstance(found, Symbol):
+        found = found.path.rpartition(".")[2]
+    if isinstance(found, (int, float)):
+        found = {0.0: "zero", math.inf: "max", -math.inf: "min"}.get(float(found))
+    if found not in _PADS:
+        raise args.ctx.error(args.place("pad_value"), "pad_value is zero, max or min (0, inf, -inf)", kind=ARGUMENTS)
+    return _PADS[str(found)]
+
+
+def set_validshape(args: Arguments) -> Value:
+    """`pl.set_validshape(tile, rows, cols)`: the same tile with another valid extent, known while reading."""
+    tile = _tile(args, "tile")
+    extents: list[int] = []
+    for name, whole in (("valid_rows", tile.spec.rows), ("valid_cols", tile.spec.cols)):
+        extent = known_int(args.value(name))
+        if extent is None:
+            raise args.ctx.error(
+                args.place(name),
+                "a valid extent known only at run time is given to the op that makes the tile",
+                kind=SHAPE,
+                help="pl.load(..., valid_shape=[rows, cols])",
+            )
+        if not 0 <= extent <= whole:
+            raise args.ctx.error(args.place(name), f"valid extent {extent} is outside 0 to {whole}", kind=SHAPE)
+        extents.append(extent)
+    return seen_as(args.ctx, args.node, tile, tile.spec.with_valid(*extents))
 
 
 def _tile(args: Arguments, name: str) -> Tile:
