@@ -25,7 +25,6 @@ def pipeline(options: PipelineOptions) -> str:
         [
             "ptobuf-verify-slots",
             "ptobuf-plan-memory{check-only=true}",
-            "ptobuf-canonicalize",
             f"ptobuf-schedule{factor}",
             "ptobuf-verify-slots",
             "ptobuf-plan-memory",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from pto_buf.errors import Diagnostic, UsageError, collecting_warnings, near_miss
-from pto_buf.frontend import read
+from pto_buf.errors import Diagnostic, DiagnosticError, UsageError, collecting_warnings, near_miss
+from pto_buf.frontend import kernels, read
 from pto_buf.hw import TARGETS, Target
 from pto_buf.lowering.pipeline import PipelineOptions, pipeline
 from pto_buf.output import write_output
@@ -84,9 +84,35 @@ def compile_file(
     Raises DiagnosticError for mistakes in the file, UsageError for an unknown target or kernel.
     """
     chip = target_named(target)
+    options = options or PipelineOptions()
     warnings: list[Diagnostic] = []
-    module = read(str(path), entry, chip, warn=warnings.append)
-    if dump is not None:
-        write_output(str(dump / "00_frontend.mlir"), text_of(module))
-    compiled = compile_module(module, options or PipelineOptions(), dump=dump)
+    try:
+        module = read(str(path), entry, chip, warn=warnings.append)
+        if dump is not None:
+            write_output(str(dump / "00_frontend.mlir"), text_of(module))
+        compiled = compile_module(module, options, dump=dump)
+    except DiagnosticError as err:
+        raise DiagnosticError(*_all_mistakes(err, path, entry, chip)) from err
     return Compiled(compiled.module, compiled.fenced, (*warnings, *compiled.warnings))
+
+
+_PROGRAM_CHECKS = ("ptobuf-verify-slots", "ptobuf-plan-memory{check-only=true}")
+"""The passes that judge a user's program and change nothing."""
+
+
+def _all_mistakes(first: DiagnosticError, path: str | Path, entry: str | None, target: Target) -> list[Diagnostic]:
+    """What stopped a compilation, and what is wrong with the file's other kernels, so that one run tells all."""
+    found = list(first.diagnostics)
+    try:
+        names = [entry] if entry is not None else list(kernels(path))
+    except DiagnosticError:
+        return found
+    for name in names:
+        for check in _PROGRAM_CHECKS:
+            try:
+                with collecting_warnings():
+                    module = read(str(path), name, target)
+                    run_passes(make_context(), module, parse_passes(check, available_passes()))
+            except DiagnosticError as err:
+                found += [diagnostic for diagnostic in err.diagnostics if diagnostic not in found]
+    return found
