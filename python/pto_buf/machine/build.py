@@ -10,17 +10,19 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.kernel import SectionCubeOp, SectionOp
-from pto_buf.dialect.tile_op import target_of
+from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.dialect.tiles import AllocTileOp, AssignOp, SetValidShapeOp, SubviewOp, TileViewOp
 from pto_buf.dialect.types import TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Core
 from pto_buf.machine import values
 from pto_buf.machine.code import Code, Copy, Emit, Enter, Goto, Label, Leave, Let, NextTrip, Unless
-from pto_buf.machine.emit import step_maker
+from pto_buf.machine.emit import exec_maker
+from pto_buf.machine.queries import SETTERS, SPLIT, query_function
 from pto_buf.machine.scalar import ScalarError
 from pto_buf.machine.scalar_ops import scalar_function
 from pto_buf.machine.steps import CoreId, TileRef
+from pto_buf.machine.sync_ops import sync_maker
 from pto_buf.source import place_of
 from pto_buf.tile import TileSpec
 
@@ -97,7 +99,12 @@ class _Builder:
             return
         if (fn := scalar_function(op)) is not None:
             return self._let(op, fn)
-        if (make := step_maker(op, self._site, self._target, self._registers)) is not None:
+        make = (
+            exec_maker(op, self._site, self._target, self._registers)
+            if isinstance(op, TileOp)
+            else sync_maker(op, self._site, self._target, self._registers)
+        )
+        if make is not None:
             out = self._define(op.results)
             return self.code.add(Emit(make, place_of(op), out[0] if out else None))
         match op:
@@ -129,11 +136,14 @@ class _Builder:
                 self._other(op)
 
     def _other(self, op: Operation) -> None:
-        if op.name in _NUMBERS:
-            number = _NUMBERS[op.name](self._core)
-            self._let(op, lambda: number)
-        elif op.name == "pto.addptr":
-            self._let(op, values.Pointer.plus)
+        if (fn := query_function(op, self._core)) is not None:
+            self._let(op, fn)
+        elif op.name in SETTERS:
+            self._reassign(op, SETTERS[op.name])
+        elif op.name in SPLIT:
+            operands = self._of(op.operands)
+            for out, part in zip(self._define(op.results), SPLIT[op.name], strict=True):
+                self.code.add(Let(out, part, operands, place_of(op)))
         else:
             raise DiagnosticError.at(
                 place_of(op), f"'{op.name}' cannot be executed: it is not known to the machine", kind="unknown-op"
@@ -244,14 +254,6 @@ class _Builder:
             self.code.add(Leave())
 
         self._push(op.before_region, test)
-
-
-_NUMBERS: dict[str, Callable[[CoreId], int]] = {
-    "pto.get_block_idx": lambda core: core.block,
-    "pto.get_block_num": lambda core: core.blocks,
-    "pto.get_subblock_idx": lambda core: core.subblock,
-    "pto.get_subblock_num": lambda core: core.subblocks,
-}
 
 
 def _subview(spec: TileSpec, source: TileRef, *numbers: int) -> TileRef:

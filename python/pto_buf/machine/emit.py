@@ -1,68 +1,27 @@
-"""Translates the ops that the pipes see into makers of steps."""
+"""Translates tile ops into makers of steps."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 
-from pto_buf.dialect.pto import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, TableError
 from pto_buf.dialect.tile_op import TileOp, spec_of
 from pto_buf.errors import DiagnosticError
-from pto_buf.hw import EVENT_IDS, Target
+from pto_buf.hw import Target
 from pto_buf.machine.code import Registers
 from pto_buf.machine.dtypes import NUMPY_DTYPES
 from pto_buf.machine.layout import regions_of
 from pto_buf.machine.scalar import ScalarError
-from pto_buf.machine.steps import (
-    Barrier,
-    Exec,
-    GlobalRegion,
-    Region,
-    SetFlag,
-    Step,
-    TileRef,
-    Trips,
-    WaitFlag,
-)
+from pto_buf.machine.steps import Exec, GlobalRegion, Region, Step, TileRef, Trips
 from pto_buf.source import place_of
 
 Maker = Callable[[Registers, Trips], Step]
 
 
-def step_maker(op: Operation, site: int, target: Target, registers: Mapping[SSAValue, int]) -> Maker | None:
-    """What makes the op's steps; None if it is no op for a pipe. Raises DiagnosticError for an op the table refuses."""
-    place = place_of(op)
-    match op:
-        case TileOp():
-            return _exec_maker(op, site, target, registers)
-        case SetFlagOp():
-            src, dst, event = op.src.data, op.dst.data, op.event.data
-            return lambda _, trips: SetFlag(site, src, dst, event, place, trips)
-        case WaitFlagOp():
-            src, dst, event = op.src.data, op.dst.data, op.event.data
-            return lambda _, trips: WaitFlag(site, src, dst, event, place, trips)
-        case SetFlagDynOp():
-            src, dst, lane = op.src.data, op.dst.data, registers[op.event]
-            return lambda held, trips: SetFlag(site, src, dst, _event(held[lane]), place, trips)
-        case WaitFlagDynOp():
-            src, dst, lane = op.src.data, op.dst.data, registers[op.event]
-            return lambda held, trips: WaitFlag(site, src, dst, _event(held[lane]), place, trips)
-        case BarrierOp():
-            pipe = op.pipe.data
-            return lambda _, trips: Barrier(site, pipe, place, trips)
-        case _:
-            return None
-
-
-def _event(lane: int) -> int:
-    if not 0 <= lane < EVENT_IDS:
-        raise ScalarError(f"event id {lane} is outside 0 to {EVENT_IDS - 1}")
-    return lane
-
-
-def _exec_maker(op: TileOp, site: int, target: Target, registers: Mapping[SSAValue, int]) -> Maker:
+def exec_maker(op: TileOp, site: int, target: Target, registers: Mapping[SSAValue, int]) -> Maker:
+    """What makes the steps of a tile op. Raises DiagnosticError for an op that the table refuses."""
     place = place_of(op)
     row, name = op.row, op.name
     try:

@@ -12,6 +12,7 @@ from pto_buf.errors import DiagnosticError, UsageError
 from pto_buf.hw import Core
 from pto_buf.machine.build import build
 from pto_buf.machine.code import Meter, run
+from pto_buf.machine.dtypes import NUMPY_DTYPES
 from pto_buf.machine.scalar import to_float, wrap
 from pto_buf.machine.scalar_ops import bits_of
 from pto_buf.machine.steps import CoreId, Step
@@ -52,6 +53,11 @@ def cores_of(function: func.FuncOp) -> tuple[Core, ...]:
     """The kinds of core that sections of the function name; empty if it has no sections."""
     found = [op.name for op in function.body.block.ops if op.name.startswith("pto.section.")]
     return tuple(core for core in Core if f"pto.section.{core}" in found)
+
+
+def asks_for_subblock(function: func.FuncOp) -> bool:
+    """Whether the kernel asks which of the vector cores of its block it runs on."""
+    return any(op.name in ("pto.get_subblock_idx", "pto.get_subblock_num") for op in function.walk())
 
 
 def argument_names(function: func.FuncOp) -> tuple[str, ...]:
@@ -97,10 +103,12 @@ def _inputs(function: func.FuncOp, scalars: Scalars) -> list[Any]:
 def _input(number: int, name: str, type: Attribute, scalars: Scalars) -> Any:
     if isinstance(type, PtrType):
         return Pointer(number, 0, type.data.dtype)
+    bits = bits_of(type)
+    if bits is None and str(type) not in NUMPY_DTYPES:
+        return None  # the address of the signals: only passed on
     value = scalars.get(name, scalars.get(number))
     if value is None:
         raise UsageError(f"argument '{name}' needs a number", f"give {name}=...")
-    bits = bits_of(type)
     if bits is None:
         return to_float(value, str(type))
     if isinstance(value, float):
@@ -111,7 +119,7 @@ def _input(number: int, name: str, type: Attribute, scalars: Scalars) -> Any:
 def scalar_arguments(function: func.FuncOp) -> Iterator[tuple[int, str, Attribute]]:
     """Position, name and type of each argument that is a number."""
     for number, (name, argument) in enumerate(zip(argument_names(function), function.body.block.args, strict=True)):
-        if not isinstance(argument.type, PtrType):
+        if bits_of(argument.type) is not None or str(argument.type) in NUMPY_DTYPES:
             yield number, name, argument.type
 
 

@@ -151,7 +151,34 @@ class Barrier:
 
 @dataclass(frozen=True, slots=True)
 class SyncSet:
-    """A signal to the other core of the block, sent when the pipe has done everything before it."""
+    """A signal to the other kind of core in the block, sent when the pipe has done everything before it.
+
+    `mirrored`: the cube core tells both vector cores at once; else ids from 16 on are those of the second one.
+    """
+
+    site: int
+    pipe: Pipe
+    id: int
+    mirrored: bool
+    place: Place | None
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class SyncWait:
+    """Waits for a signal of the other kind of core; `mirrored` as there: the cube core waits for both vector cores."""
+
+    site: int
+    pipe: Pipe
+    id: int
+    mirrored: bool
+    place: Place | None
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class TakeLock:
+    """The pipe takes the lock of a buffer id: locks of one id are taken in the order of issue, whatever the pipes."""
 
     site: int
     pipe: Pipe
@@ -161,8 +188,8 @@ class SyncSet:
 
 
 @dataclass(frozen=True, slots=True)
-class SyncWait:
-    """Waits for a signal of the other core."""
+class GiveLock:
+    """The pipe gives the lock back when it has done everything before it."""
 
     site: int
     pipe: Pipe
@@ -171,7 +198,18 @@ class SyncWait:
     trips: Trips
 
 
-Step: TypeAlias = Exec | SetFlag | WaitFlag | Barrier | SyncSet | SyncWait
+@dataclass(frozen=True, slots=True)
+class ScalarAccess:
+    """The scalar unit reads or writes one element of global memory; `value` is what it writes, None where it reads."""
+
+    site: int
+    region: GlobalRegion
+    value: Any
+    place: Place | None
+    trips: Trips
+
+
+Step: TypeAlias = Exec | SetFlag | WaitFlag | Barrier | SyncSet | SyncWait | TakeLock | GiveLock | ScalarAccess
 
 
 @dataclass(frozen=True)

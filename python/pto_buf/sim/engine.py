@@ -1,19 +1,27 @@
-"""Runs the steps of one or several cores in a legal order of their pipes. Knows of flags and queues, not of values."""
+"""Runs the steps of one or several cores in a legal order of their pipes. Knows of tokens and queues, not of values."""
 
 import random
-from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from pto_buf.errors import Note
 from pto_buf.hw import Pipe
-from pto_buf.machine.steps import Barrier, Exec, SetFlag, Step, SyncSet, SyncWait, WaitFlag
+from pto_buf.machine.steps import (
+    Barrier,
+    Exec,
+    GiveLock,
+    ScalarAccess,
+    SetFlag,
+    Step,
+    SyncSet,
+    SyncWait,
+    TakeLock,
+    WaitFlag,
+)
 from pto_buf.sim.faults import Fault, SimulationFault
 from pto_buf.sim.orders import QUEUED, Order, Policy
-
-Key: TypeAlias = tuple[Pipe, Pipe, int]
-"""A flag: source, destination, id."""
+from pto_buf.sim.tokens import Entry, Kind, Queue, Roles, Token, Tokens, spelt
 
 
 class Effects(Protocol):
@@ -27,46 +35,24 @@ class Effects(Protocol):
         """The op runs. Returns what it reads for the scalar unit, if it does."""
         ...
 
+    def access(self, core: int, step: ScalarAccess) -> Any:
+        """The scalar unit reads or writes global memory. Returns what it reads."""
+        ...
+
     def settle(self, core: int, pipe: Pipe) -> None:
         """Everything that the pipe has begun is finished now."""
         ...
 
 
 @dataclass
-class _Queue:
-    steps: list[Step] = field(default_factory=list[Step])
-    head: int = 0
-
-    @property
-    def waiting(self) -> int:
-        return len(self.steps) - self.head
-
-
-@dataclass
 class _Core:
     steps: Generator[Step, Any, None]
-    queues: dict[Pipe, _Queue] = field(default_factory=lambda: {pipe: _Queue() for pipe in QUEUED})
-    next: Step | None = None
+    queues: dict[Pipe, Queue] = field(default_factory=lambda: {pipe: Queue() for pipe in QUEUED})
+    next: Entry | None = None
     """What the scalar unit issues next, once it has been fetched."""
     answer: Any = None
     started: bool = False
     ended: bool = False
-    pending: dict[Key, int] = field(default_factory=dict[Key, int])
-    setter: dict[Key, SetFlag] = field(default_factory=dict[Key, SetFlag])
-    """The last set of each flag that fired."""
-    queued_sets: dict[Key, deque[int]] = field(default_factory=dict[Key, "deque[int]"])
-    """For each flag, where in its source's queue the sets stand that have not fired."""
-
-    def fetch(self) -> Step | None:
-        """The step at the scalar unit's head; None at the end of the kernel."""
-        if self.next is None and not self.ended:
-            try:
-                self.next = self.steps.send(self.answer) if self.started else next(self.steps)
-                self.started = True
-            except StopIteration:
-                self.ended = True
-            self.answer = None
-        return self.next
 
 
 Agent: TypeAlias = tuple[int, Pipe]
@@ -75,23 +61,35 @@ Agent: TypeAlias = tuple[int, Pipe]
 
 @dataclass(frozen=True)
 class _Goal:
-    """Until `agent` has executed `until` steps of its queue; for a scalar unit until flag `flag` is set or queued."""
+    """Until `agent` has executed `until` steps of its queue; for a scalar unit until `token` is set or queued."""
 
     agent: Agent
     until: int = 0
-    flag: Key | None = None
+    token: Token | None = None
 
 
 class Engine:
-    """One run. Raises SimulationFault when it cannot go on; other faults are gathered."""
+    """One run of the cores of a block. Raises SimulationFault when it cannot go on; other faults are gathered.
 
-    def __init__(self, cores: Sequence[Generator[Step, Any, None]], effects: Effects, order: Order):
+    `signals_hold_scalar`: a wait for another core holds the scalar unit (a2a3), not only its pipe (a5).
+    """
+
+    def __init__(
+        self,
+        cores: Sequence[Generator[Step, Any, None]],
+        effects: Effects,
+        order: Order,
+        roles: Roles | None = None,
+        signals_hold_scalar: bool = True,
+    ):
         self._cores = [_Core(steps) for steps in cores]
         self._effects = effects
         self._order = order
+        self._tokens = Tokens(roles or Roles(None, tuple(range(len(cores)))))
+        self._signals_hold_scalar = signals_hold_scalar
         self._random = random.Random(order.seed)
         self._woken: list[Agent] = []
-        self.faults: list[Fault] = []
+        self.faults = self._tokens.faults
 
     def run(self) -> None:
         match self._order.policy:
@@ -101,10 +99,10 @@ class Engine:
                 self._run_random()
             case Policy.LATE:
                 self._run_late()
-        for number, core in enumerate(self._cores):
+        for number in range(len(self._cores)):
             for pipe in QUEUED:
                 self._effects.settle(number, pipe)
-            self._leftovers(core)
+        self._tokens.leftovers()
 
     # --- orders ---
 
@@ -112,9 +110,9 @@ class Engine:
         for number, core in enumerate(self._cores):
             while not core.ended:
                 self._advance_scalar(number)
-        for number, core in enumerate(self._cores):
-            for pipe in self._order.rush:
-                self._reach(_Goal((number, pipe), len(core.queues[pipe].steps)))
+        for pipe in self._order.rush:
+            for number, core in enumerate(self._cores):
+                self._reach(_Goal((number, pipe), len(core.queues[pipe].entries)))
 
     def _advance_scalar(self, number: int) -> None:
         if not self._step((number, Pipe.S)) and not self._cores[number].ended:
@@ -163,7 +161,14 @@ class Engine:
         for number, core in enumerate(self._cores):
             stuck = [pipe for pipe in QUEUED if core.queues[pipe].waiting]
             if stuck or core.next is not None:
-                raise self._deadlock([(number, stuck[0] if stuck else Pipe.S)])
+                raise self._deadlock(self._chain((number, stuck[0] if stuck else Pipe.S)))
+
+    def _chain(self, agent: Agent) -> list[Agent]:
+        """The agent, whom it waits for, whom that one waits for, and so on."""
+        chain = [agent]
+        while (obstacle := self._obstacle(chain[-1])) is not None and obstacle.agent not in chain:
+            chain.append(obstacle.agent)
+        return chain
 
     # --- progress ---
 
@@ -184,72 +189,91 @@ class Engine:
 
     def _met(self, goal: _Goal) -> bool:
         number, pipe = goal.agent
-        core = self._cores[number]
-        if goal.flag is not None:
-            return bool(core.pending.get(goal.flag) or core.queued_sets.get(goal.flag))
-        return core.queues[pipe].head >= goal.until
+        if goal.token is not None:
+            return self._tokens.missing((goal.token,)) is None or self._tokens.announced(goal.token) is not None
+        return self._cores[number].queues[pipe].head >= goal.until
 
     def _obstacle(self, agent: Agent) -> _Goal | None:
         """What has to happen before the agent can do its next step; None if that cannot be said."""
+        entry = self._head(agent)
+        if entry is None:
+            return None
+        token = self._tokens.missing(entry.needs)
+        if token is not None:
+            if (provider := self._tokens.announced(token)) is not None:
+                number, pipe, place = provider
+                return _Goal((number, pipe), place + 1)
+            return None if self._cores[token.giver].ended else _Goal((token.giver, Pipe.S), token=token)
         number = agent[0]
-        core = self._cores[number]
-        step = self._head(agent)
-        if isinstance(step, WaitFlag):
-            key = (step.src, step.dst, step.id)
-            if sets := core.queued_sets.get(key):
-                return _Goal((number, step.src), sets[0] + 1)
-            return None if core.ended else _Goal((number, Pipe.S), flag=key)
-        if isinstance(step, Barrier):  # PIPE_ALL, held by the scalar unit
-            for other in self._order.rush:
-                if core.queues[other].waiting:
-                    return _Goal((number, other), len(core.queues[other].steps))
+        if isinstance(entry.step, Barrier):  # PIPE_ALL, held by the scalar unit
+            queues = self._cores[number].queues
+            for pipe in self._order.rush:
+                if queues[pipe].waiting:
+                    return _Goal((number, pipe), len(queues[pipe].entries))
         return None
 
-    def _head(self, agent: Agent) -> Step | None:
+    def _head(self, agent: Agent) -> Entry | None:
         number, pipe = agent
-        core = self._cores[number]
         if pipe is Pipe.S:
-            return core.fetch()
-        queue = core.queues[pipe]
-        return queue.steps[queue.head] if queue.waiting else None
+            return self._fetch(number)
+        queue = self._cores[number].queues[pipe]
+        return queue.entries[queue.head] if queue.waiting else None
+
+    def _fetch(self, number: int) -> Entry | None:
+        """The step at the scalar unit's head; None at the end of the kernel."""
+        core = self._cores[number]
+        if core.next is None and not core.ended:
+            try:
+                step = core.steps.send(core.answer) if core.started else next(core.steps)
+                core.next = Entry(step, self._tokens.needs(number, step), self._tokens.gives(number, step))
+                core.started = True
+            except StopIteration:
+                core.ended = True
+            core.answer = None
+        return core.next
 
     def _step(self, agent: Agent) -> bool:
         """Let the agent do its next step; False if it has none or has to wait."""
-        step = self._head(agent)
-        if step is None:
+        entry = self._head(agent)
+        if entry is None:
             return False
         number, pipe = agent
         core = self._cores[number]
         if pipe is Pipe.S:
-            if not self._issue(number, core, step):
+            if not self._issue(number, core, entry):
                 return False
             core.next = None
             return True
-        match step:
-            case WaitFlag():
-                if not self._take(core, step):
-                    return False
-            case SetFlag():
-                core.queued_sets[(step.src, step.dst, step.id)].popleft()
-                self._effects.settle(number, pipe)
-                self._fire(number, core, step)
-            case Barrier():
-                self._effects.settle(number, pipe)
+        if self._tokens.missing(entry.needs) is not None:
+            return False
+        self._tokens.take(entry.needs)
+        match entry.step:
             case Exec():
-                self._check_internal_flags(core, step)
-                self._effects.execute(number, pipe, step)
-            case SyncSet() | SyncWait():
-                message = "signals between cores are not simulated"
-                raise SimulationFault(Fault("unsupported", message, step.place))
+                self._check_internal_flags(number, entry.step)
+                self._effects.execute(number, pipe, entry.step)
+            case SetFlag() | SyncSet() | GiveLock() | Barrier():
+                self._effects.settle(number, pipe)
+            case _:
+                pass
+        self._give(entry)
         core.queues[pipe].head += 1
         return True
 
-    def _issue(self, number: int, core: _Core, step: Step) -> bool:
+    # --- the scalar unit ---
+
+    def _issue(self, number: int, core: _Core, entry: Entry) -> bool:
+        step = entry.step
         match step:
             case WaitFlag() if step.dst is Pipe.S:
-                return self._take(core, step)
+                return self._take(entry)
+            case SyncWait() if self._signals_hold_scalar:
+                return self._take(entry)
             case SetFlag() if step.src is Pipe.S:
-                self._fire(number, core, step)
+                self._give(entry)
+            case SyncSet() | SyncWait() | TakeLock() | GiveLock() if step.pipe is Pipe.S:
+                if not self._take(entry):
+                    return False
+                self._give(entry)
             case Barrier() if step.pipe is Pipe.ALL:
                 if any(core.queues[pipe].waiting for pipe in QUEUED):
                     return False
@@ -261,95 +285,76 @@ class Engine:
             case Exec() if Pipe.S in step.pipes:
                 self._effects.issue(number, step)
                 core.answer = self._effects.execute(number, Pipe.S, step)
+            case ScalarAccess():
+                core.answer = self._effects.access(number, step)
             case _:
-                self._enqueue(number, core, step)
+                self._enqueue(number, core, entry)
         return True
 
-    def _enqueue(self, number: int, core: _Core, step: Step) -> None:
-        match step:
-            case SetFlag():
-                pipe = step.src
-                key = (step.src, step.dst, step.id)
-                core.queued_sets.setdefault(key, deque()).append(len(core.queues[pipe].steps))
-            case WaitFlag():
-                pipe = step.dst
-            case Exec():
-                self._effects.issue(number, step)
-                pipe = self._pipe_of(step)
-            case Barrier() | SyncSet() | SyncWait():
-                pipe = step.pipe
-        core.queues[pipe].steps.append(step)
+    def _enqueue(self, number: int, core: _Core, entry: Entry) -> None:
+        pipe = self._pipe_of(entry.step)
+        if isinstance(entry.step, Exec):
+            self._effects.issue(number, entry.step)
+        self._tokens.announce(entry.gives, (number, pipe, len(core.queues[pipe].entries)))
+        core.queues[pipe].entries.append(entry)
         self._wake((number, pipe))
 
-    def _pipe_of(self, step: Exec) -> Pipe:
-        """Where an op runs whose pipe the sources do not agree on: it may be any."""
-        if self._order.policy is Policy.RANDOM:
-            return self._random.choice(step.pipes)
-        return self._order.rush[0] if self._order.rush[0] in step.pipes else step.pipes[0]
+    def _pipe_of(self, step: Step) -> Pipe:
+        """The queue that the step goes to. An op whose pipe the sources do not agree on may run on any of them."""
+        match step:
+            case SetFlag():
+                return step.src
+            case WaitFlag():
+                return step.dst
+            case Exec():
+                if self._order.policy is Policy.RANDOM:
+                    return self._random.choice(step.pipes)
+                return self._order.rush[0] if self._order.rush[0] in step.pipes else step.pipes[0]
+            case ScalarAccess():
+                return Pipe.S
+            case _:
+                return step.pipe
 
-    # --- flags ---
+    # --- tokens ---
 
-    def _take(self, core: _Core, step: WaitFlag) -> bool:
-        key = (step.src, step.dst, step.id)
-        if not core.pending.get(key):
+    def _take(self, entry: Entry) -> bool:
+        if self._tokens.missing(entry.needs) is not None:
             return False
-        core.pending[key] -= 1
+        self._tokens.take(entry.needs)
         return True
 
-    def _fire(self, number: int, core: _Core, step: SetFlag) -> None:
-        key = (step.src, step.dst, step.id)
-        if core.pending.get(key):
-            before = core.setter[key]
-            self.faults.append(
-                Fault(
-                    "overflow",
-                    f"flag {_flag(step)} is set a second time while it is pending",
-                    step.place,
-                    (Note(before.place, "it was set here"),),
-                )
-            )
-        core.pending[key] = core.pending.get(key, 0) + 1
-        core.setter[key] = step
-        self._wake((number, step.dst))
-
-    def _check_internal_flags(self, core: _Core, step: Exec) -> None:
-        """The library sets and waits for some flags inside an op."""
-        for key in sorted(step.row.internal_flags):
-            if core.pending.get(key):
-                before = core.setter[key]
-                message = f"{step.name} uses flag {_flag(before)} inside, which is pending"
-                self.faults.append(Fault("overflow", message, step.place, (Note(before.place, "it was set here"),)))
+    def _give(self, entry: Entry) -> None:
+        self._tokens.give(entry.gives, entry.step)
+        if self._order.policy is Policy.EARLY:
+            for token in entry.gives:
+                pipes = (token.dst,) if token.kind is Kind.FLAG else QUEUED
+                self._woken += [(token.taker, pipe) for pipe in pipes]
 
     def _wake(self, agent: Agent) -> None:
         if self._order.policy is Policy.EARLY:
             self._woken.append(agent)
 
-    def _leftovers(self, core: _Core) -> None:
-        for key, count in core.pending.items():
-            if count:
-                step = core.setter[key]
-                message = f"flag {_flag(step)} is still set when the kernel ends"
-                self.faults.append(Fault("leftover", message, step.place))
+    def _check_internal_flags(self, number: int, step: Exec) -> None:
+        """The library sets and waits for some flags inside an op."""
+        for src, dst, flag in sorted(step.row.internal_flags):
+            token = Token(Kind.FLAG, number, number, flag, src, dst)
+            if (before := self._tokens.pending(token)) is not None:
+                message = f"{step.name} uses {spelt(token)} inside, which is pending"
+                self.faults.append(Fault("overflow", message, step.place, (Note(before.place, "it was set here"),)))
 
     def _deadlock(self, chain: Sequence[Agent]) -> SimulationFault:
-        blocked = [(pipe, step) for agent in chain for pipe, step in self._blocked(agent)]
+        """Says which wait is at the end of the chain; who only waits for all pipes is held by that one too."""
+        blocked = [(agent[1], entry) for agent in chain if (entry := self._head(agent)) is not None]
         if not blocked:
             raise AssertionError("a deadlock without a wait")
-        pipe, step = blocked[-1]
-        notes = tuple(Note(other.place, f"{who} is held here: {_held(other)}") for who, other in reversed(blocked[:-1]))
-        return SimulationFault(
-            Fault("deadlock", f"deadlock: {pipe} {_held(step)}, and never goes on", step.place, notes)
+        last = max(range(len(blocked)), key=lambda n: (bool(blocked[n][1].needs), n))
+        pipe, entry = blocked.pop(last)
+        notes = tuple(
+            Note(other.step.place, f"{who} is held here: {self._held(other)}") for who, other in reversed(blocked)
         )
+        message = f"deadlock: {pipe} {self._held(entry)}, and never goes on"
+        return SimulationFault(Fault("deadlock", message, entry.step.place, notes))
 
-    def _blocked(self, agent: Agent) -> Iterator[tuple[Pipe, Step]]:
-        step = self._head(agent)
-        if step is not None:
-            yield agent[1], step
-
-
-def _flag(step: SetFlag | WaitFlag) -> str:
-    return f"{step.src} -> {step.dst} id {step.id}"
-
-
-def _held(step: Step) -> str:
-    return f"waits for flag {_flag(step)}" if isinstance(step, WaitFlag) else "waits until all pipes are done"
+    def _held(self, entry: Entry) -> str:
+        token = self._tokens.missing(entry.needs) or next(iter(entry.needs), None)
+        return "waits until all pipes are done" if token is None else f"waits for {spelt(token)}"

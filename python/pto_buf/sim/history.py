@@ -56,8 +56,13 @@ class History:
         self._actual = {space: marks.copy() for space, marks in self._issued.items()}
         self._steps: list[Exec | None] = [None]
         self._reads: dict[int, tuple[_Read, ...]] = {}
+        self._forgotten: set[Space] = set()
         self._number: dict[int, int] = {}
         self.displaced: list[Displaced] = []
+
+    def forget(self, space: Space) -> None:
+        """Follow this space no longer: others write it too."""
+        self._forgotten.add(space)
 
     def issue(self, step: Exec) -> None:
         """The op is issued: remember whose values it is to read."""
@@ -76,6 +81,8 @@ class History:
     def read(self, step: Exec) -> None:
         """The op reads now."""
         for read in self._reads.pop(self._number[id(step)]):
+            if read.region.space in self._forgotten:
+                continue
             found = self._actual[read.region.space][read.grains]
             if len(self.displaced) < _KEPT and (wrong := np.flatnonzero(found != read.expected)).size:
                 at = wrong[0]

@@ -1,6 +1,6 @@
 """Runs a `pto` function on arrays, in a legal order of the pipes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,15 +8,25 @@ from xdsl.dialects import func
 
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError, UsageError
+from pto_buf.hw import Core, Space
 from pto_buf.machine.code import Meter
 from pto_buf.machine.dtypes import NUMPY_DTYPES
-from pto_buf.machine.exec import DEFAULT_LIMIT, Scalars, Steps, execute, pointer_arguments
+from pto_buf.machine.exec import (
+    DEFAULT_LIMIT,
+    Scalars,
+    Steps,
+    asks_for_subblock,
+    cores_of,
+    execute,
+    pointer_arguments,
+)
 from pto_buf.machine.steps import CoreId
 from pto_buf.sim.engine import Engine
 from pto_buf.sim.faults import Fault, SimulationFault
 from pto_buf.sim.history import Displaced
 from pto_buf.sim.memory import Array, Global
 from pto_buf.sim.orders import Order, Policy
+from pto_buf.sim.tokens import Roles
 from pto_buf.sim.values import Values
 
 
@@ -49,6 +59,8 @@ class Launch:
     blocks: int = 1
     limit: int = DEFAULT_LIMIT
     """Instructions of one scalar unit."""
+    subblocks: int | None = None
+    """Vector cores of a block that has both kinds; None: as many as the kernel is written for."""
 
     def steps(self, core: CoreId, meter: Meter | None = None) -> Steps:
         """What the scalar unit of one core issues. Raises as `execute`."""
@@ -58,18 +70,21 @@ class Launch:
 def simulate(launch: Launch, order: Order, edit: Callable[[Steps], Steps] = lambda steps: steps) -> Run:
     """Run every block of the kernel, one after another, on copies of the arrays.
 
-    `edit` may change what a core does. Faults end the run of their block and are in the result. Raises UsageError for
-    missing or ill-typed arguments, DiagnosticError for what cannot be simulated.
+    The cores of a block run together. `edit` may change what a core does. Faults end the run of their block and are
+    in the result. Raises UsageError for missing or ill-typed arguments, DiagnosticError for what cannot be simulated.
     """
     function, arrays = launch.function, launch.arrays
+    target = target_of(function)
     names = {number: name for number, name, _ in pointer_arguments(function)}
     memory = Global(_arrays(function, arrays), names)
     faults: list[Fault] = []
     displaced: list[Displaced] = []
     for block in range(launch.blocks):
-        steps = [edit(launch.steps(CoreId(block, launch.blocks)))]
-        values = Values(target_of(function), memory, len(steps), overlap=order.policy is Policy.LATE)
-        engine = Engine(steps, values, order)
+        cores = cores_of_block(launch, block)
+        values = Values(target, memory, _homes(cores), overlap=order.policy is Policy.LATE)
+        engine = Engine(
+            [edit(launch.steps(core)) for core in cores], values, order, _roles(cores), target.name == "a2a3"
+        )
         try:
             engine.run()
         except SimulationFault as error:
@@ -78,6 +93,39 @@ def simulate(launch: Launch, order: Order, edit: Callable[[Steps], Steps] = lamb
         displaced += values.displaced
     shaped = {name: memory.arrays[number].reshape(_given(arrays, number, name).shape) for number, name in names.items()}
     return Run(order, shaped, tuple(faults), tuple(displaced))
+
+
+def cores_of_block(launch: Launch, block: int) -> tuple[CoreId, ...]:
+    """The cores that run the kernel in one block: one, or those that its sections are for.
+
+    There are two vector cores if the kernel asks which one it is, else one.
+    """
+    kinds = cores_of(launch.function)
+    if not kinds:
+        return (CoreId(block, launch.blocks),)
+    count = launch.subblocks or (2 if asks_for_subblock(launch.function) else 1)
+    cube = [CoreId(block, launch.blocks, Core.CUBE, 0, count)] if Core.CUBE in kinds else []
+    vectors = [CoreId(block, launch.blocks, Core.VECTOR, number, count) for number in range(count)]
+    return (*cube, *(vectors if Core.VECTOR in kinds else ()))
+
+
+def _roles(cores: Sequence[CoreId]) -> Roles:
+    cube = next((number for number, core in enumerate(cores) if core.core is Core.CUBE), None)
+    return Roles(cube, tuple(number for number, core in enumerate(cores) if core.core is Core.VECTOR))
+
+
+def _homes(cores: Sequence[CoreId]) -> tuple[Mapping[Space, int], ...]:
+    """Whose memory each space is: a cube core sees the first vector core's UB, a vector core its cube core's L1."""
+    roles = _roles(cores)
+    homes: list[Mapping[Space, int]] = []
+    for number, core in enumerate(cores):
+        own = dict.fromkeys(Space, number)
+        if core.core is Core.CUBE and roles.vectors:
+            own[Space.VEC] = roles.vectors[0]
+        if core.core is Core.VECTOR and roles.cube is not None:
+            own[Space.MAT] = roles.cube
+        homes.append(own)
+    return tuple(homes)
 
 
 def _given(arrays: Mapping[Any, Array], number: int, name: str) -> Array:

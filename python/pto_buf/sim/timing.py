@@ -11,7 +11,18 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
 from pto_buf.machine.code import Meter
 from pto_buf.machine.exec import Steps
-from pto_buf.machine.steps import Barrier, Exec, SetFlag, Step, SyncSet, SyncWait, WaitFlag
+from pto_buf.machine.steps import (
+    Barrier,
+    Exec,
+    GiveLock,
+    ScalarAccess,
+    SetFlag,
+    Step,
+    SyncSet,
+    SyncWait,
+    TakeLock,
+    WaitFlag,
+)
 from pto_buf.sim.costs import CostError, Costs
 from pto_buf.sim.orders import QUEUED
 from pto_buf.sim.timeline import LANES, Arrow, Cause, Slice, Stall, Timeline, spelt
@@ -157,8 +168,13 @@ class Timer:
                 self._enqueue(step.pipes[0], step)
             case Barrier():
                 self._enqueue(step.pipe, step)
-            case SyncSet() | SyncWait():
-                raise DiagnosticError.at(step.place, "signals between cores are not timed", kind="unsupported")
+            case ScalarAccess():
+                raise DiagnosticError.at(
+                    step.place, "global memory read by the scalar unit is not timed", kind="unsupported"
+                )
+            case SyncSet() | SyncWait() | TakeLock() | GiveLock():
+                message = "signals between cores and buffer locks are not timed"
+                raise DiagnosticError.at(step.place, message, kind="unsupported")
 
     def _hold_scalar(self, until: int, cause: Cause) -> None:
         if until > self._now:

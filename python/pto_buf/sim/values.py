@@ -1,16 +1,16 @@
 """What each op does to memory: the op table's numpy semantics between reading tiles and writing them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
 
-from pto_buf.dialect.table.row import Role
+from pto_buf.dialect.table.row import Compute, Role
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.machine.dtypes import NUMPY_DTYPES, numpy_dtype
-from pto_buf.machine.steps import Exec, GlobalRegion, TileRef
+from pto_buf.machine.steps import Exec, GlobalRegion, ScalarAccess, TileRef
 from pto_buf.sim.faults import Fault, SimulationFault
 from pto_buf.sim.history import Displaced, History
 from pto_buf.sim.memory import FILL, Array, BoundsError, Global, OnChip, folded
@@ -23,18 +23,20 @@ _PHYSICAL = ("move", "extract")
 
 
 class Values:
-    """The effects of steps on numbers, for `cores` cores that share global memory.
+    """The effects of steps on numbers, for cores that share global memory.
 
+    `homes` says for each core whose memory each of its spaces is: the UB that a cube core fills is a vector core's.
     With `overlap`, an op of a pipe that does not order its own ops writes its result only when the pipe is settled:
     an op behind it that reads the result without a barrier in between sees the old value.
     """
 
-    def __init__(self, target: Target, memory: Global, cores: int, overlap: bool):
+    def __init__(self, target: Target, memory: Global, homes: Sequence[Mapping[Space, int]], overlap: bool):
         self._target = target
         self._global = memory
-        self._on_chip = [OnChip(target) for _ in range(cores)]
-        sizes = {space: self._on_chip[0].size(space) for space in target.capacity} if cores else {}
-        self._history = [History(sizes) for _ in range(cores)]
+        self._homes = homes
+        self._on_chip = [OnChip(target) for _ in homes]
+        sizes = {space: self._on_chip[0].size(space) for space in target.capacity} if homes else {}
+        self._history = [History(sizes) for _ in homes]
         self._overlap = overlap
         self._begun: dict[tuple[int, Pipe], list[tuple[Exec, Sequence[tuple[TileRef, Array]]]]] = {}
 
@@ -48,7 +50,22 @@ class Values:
             if isinstance(value, (TileRef, GlobalRegion)) and value.dtype not in NUMPY_DTYPES:
                 message = f"{name} holds {value.dtype}, which numpy does not have: it cannot be simulated"
                 raise DiagnosticError.at(step.place, message, kind="unsupported-type")
+        for region in (*step.reads, *step.writes):
+            home = self._homes[core][region.space]
+            if home != core:  # the order of issue says nothing of another core
+                self._history[home].forget(region.space)
+                self._history[core].forget(region.space)
         self._history[core].issue(step)
+
+    def access(self, core: int, step: ScalarAccess) -> Any:
+        try:
+            if step.value is None:
+                found = self._global.read(step.region)[0, 0]
+                return int(found) if found.dtype.kind in "iu" else found
+            self._global.write(step.region, np.asarray(step.value).reshape(1, 1))
+        except BoundsError as error:
+            raise SimulationFault(Fault("bounds", f"the scalar unit touches {error}", step.place)) from None
+        return None
 
     def execute(self, core: int, pipe: Pipe, step: Exec) -> Any:
         try:
@@ -66,10 +83,12 @@ class Values:
         row = step.row
         operands = {name: self._value(core, step, value) for name, value in step.operands.items()}
         try:
-            computed = row.compute(operands, step.attrs)
+            computed = _semantics(step)(operands, step.attrs)
         except (ValueError, IndexError) as error:  # numpy refuses extents that do not go together
             message = f"{step.name} on valid extents that do not go together: {error}"
             raise SimulationFault(Fault("extent", message, step.place)) from None
+        if row.out.name not in step.operands:
+            return computed  # a number for the scalar unit
         values = cast(tuple[Any, ...], computed) if isinstance(computed, tuple) else (computed,)
         results: list[tuple[TileRef, Array]] = []
         for out, value in zip(row.outs, values, strict=True):
@@ -104,17 +123,44 @@ class Values:
 
     def _write(self, core: int, step: Exec, results: Sequence[tuple[TileRef, Array]]) -> None:
         for target, values in results:
-            self._on_chip[core].write(target, values)
+            self._on_chip[self._homes[core][target.space]].write(target, values)
         self._history[core].wrote(step)
 
     def _value(self, core: int, step: Exec, value: Any) -> Any:
         if isinstance(value, TileRef):
             if value.space is Space.MAT and step.row.dsl in _PHYSICAL:
                 value = replace(value, v_rows=value.rows, v_cols=value.cols)
-            return self._on_chip[core].read(value)
+            return self._on_chip[self._homes[core][value.space]].read(value)
         if isinstance(value, GlobalRegion):
             return self._global.read(value)
         return value
+
+
+def _element(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Any:
+    found = operands["src"].reshape(-1)[int(operands["offset"])]
+    return int(found) if found.dtype.kind in "iu" else found
+
+
+def _with_element(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Array:
+    result = operands["dst"].copy()
+    result.reshape(-1)[int(operands["offset"])] = operands["value"]
+    return result
+
+
+_SCALAR: Mapping[str, Compute] = {"read": _element, "write": _with_element}
+"""Single elements, by their number in the order of rows."""
+
+
+def _semantics(step: Exec) -> Compute:
+    """What the op computes. Raises DiagnosticError for one of which the table does not say it."""
+    own = _SCALAR.get(step.row.dsl)
+    if own is not None:
+        return own
+    try:
+        return step.row.compute
+    except KeyError:
+        message = f"{step.name} is not simulated: the op table does not say what it computes"
+        raise DiagnosticError.at(step.place, message, kind="unsupported-op") from None
 
 
 def _fitted(result: Array, extent: tuple[int, int], dtype: str, step: Exec) -> Array:
