@@ -47,6 +47,7 @@ _TILES: Mapping[str, tuple[str, Handler]] = {
 _OTHERS: Mapping[str, tuple[str, Handler]] = {
     "store": ("tile, offsets, output_tensor, shapes=, *, atomic=", memory.store_tile),
     "create_tile_buffers": ("count, shape, dtype, memory_space|mem|target_memory", slots.create_tile_buffers),
+    "read": ("src|tensor, offset|indices", memory.read),
     "release": ("tile|slot|x", slots.release),
     "reshape": ("tile|input, shape", views.reshape),
     "reinterpret_view": ("data, dtype, *, shape=", views.reinterpret_view),

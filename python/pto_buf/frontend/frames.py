@@ -16,7 +16,7 @@ class Frame:
     block: Block
     counter: SSAValue
     lower: int | SSAValue
-    step: int
+    step: int | SSAValue
     location: LocationAttr
     stage: int | None = None
     _indices: dict[tuple[int, int], SSAValue] = field(default_factory=dict[tuple[int, int], SSAValue])
@@ -43,7 +43,8 @@ class Frame:
                 lower = builder.constant(self.lower) if isinstance(self.lower, int) else self.lower
                 value = append(arith.SubiOp, lower)
             if self.step != 1:
-                value = append(arith.DivUIOp, builder.constant(self.step))
+                step = builder.constant(self.step) if isinstance(self.step, int) else self.step
+                value = append(arith.DivUIOp, step)
             if phase:
                 value = append(arith.AddiOp, builder.constant(phase))
             value = append(arith.RemUIOp, builder.constant(count))

@@ -8,7 +8,7 @@ from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
 from pto_buf.frontend.names import Symbol
-from pto_buf.frontend.scalars import integer, known_int
+from pto_buf.frontend.scalars import bounds, integer, known_int
 from pto_buf.frontend.values import Number, Static, Value
 
 FORMS = ("range", "pipeline", "parallel", "unroll", "spmd", "while_")
@@ -35,12 +35,6 @@ class Header:
     stage: int | None
     carried: tuple[tuple[str, Value], ...]
     """Names with what they are before the loop."""
-
-    @property
-    def known_step(self) -> int:
-        step = known_int(self.step)
-        assert step is not None
-        return step
 
 
 def form_of(ctx: Context, node: ast.expr) -> str | None:
@@ -86,13 +80,10 @@ def _bounds(ctx: Context, call: ast.Call, form: str, extra: ast.expr | None) -> 
     lower: Number = found[0] if len(found) > 1 else Static(0)
     upper = found[1] if len(found) > 1 else found[0]
     step: Number = found[2] if len(found) > 2 else Static(1)
-    known = known_int(step)
-    if known is None or known < 1:
-        raise ctx.error(
-            nodes[2] if len(nodes) > 2 else call,
-            f"the step of a loop is a positive constant, found {'a run-time value' if known is None else known}",
-            kind=SHAPE,
-        )
+    known, least = known_int(step), bounds(step)[0]
+    if least is None or least < 1:
+        found = "a value that may be 0 or less" if known is None else known
+        raise ctx.error(nodes[-1], f"the step of a loop must be positive, found {found}", kind=SHAPE)
     return lower, upper, step
 
 

@@ -65,9 +65,13 @@ def _counted(ctx: Context, node: ast.For, header: Header, flow: Flow, run: Run) 
     block = Block(arg_types=[INDEX, *(init.type for init in inits)])
     counter, *arguments = block.args
     low, high = bounds(header.lower)[0], bounds(header.upper)[1]
-    base = known_int(header.lower)
     frame = Frame(
-        block, counter, lower if base is None else base, header.known_step, ctx.source.location(node), header.stage
+        block,
+        counter,
+        lower if (known := known_int(header.lower)) is None else known,
+        step if (known := known_int(header.step)) is None else known,
+        ctx.source.location(node),
+        header.stage,
     )
     outer = ctx.scope
     ctx.scope = outer.copy()
@@ -112,7 +116,7 @@ def _trips(ctx: Context, node: ast.For, header: Header) -> Number:
     low = bounds(span)[0]
     if low is None or low < 0:
         span = extremum(ctx, node, [span, Static(0)], greatest=True)
-    rounded = binary(ctx, node, ast.Add(), span, Static(header.known_step - 1))
+    rounded = binary(ctx, node, ast.Add(), span, binary(ctx, node, ast.Sub(), header.step, Static(1)))
     return binary(ctx, node, ast.FloorDiv(), rounded, header.step)
 
 

@@ -2,26 +2,28 @@
 
 import ast
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.arith import IndexCastOp
 from xdsl.ir import SSAValue
 
 from pto_buf.dialect.kernel import GetBlockIdxOp, GetBlockNumOp, GetSubBlockIdxOp
-from pto_buf.dialect.pto import PartitionViewOp
+from pto_buf.dialect.pointers import LoadScalarOp
+from pto_buf.dialect.pto import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.tile_op import spec_of
 from pto_buf.dialect.types import PartitionViewType
-from pto_buf.frontend.arguments import Arguments, require_space
-from pto_buf.frontend.builder import INDEX
+from pto_buf.frontend.arguments import Arguments, require_space, sequence
+from pto_buf.frontend.builder import INDEX, scalar_type
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.emission import emit
 from pto_buf.frontend.geometry import padded_tile
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.names import Symbol
-from pto_buf.frontend.scalars import bounds, integer, known_int, ssa
+from pto_buf.frontend.scalars import binary, bounds, integer, known_int, ssa
 from pto_buf.frontend.tiles import check, destination, into, new_owned, operand, store
-from pto_buf.frontend.values import Number, Static, Tensor, Tile, Value, Window, describe
+from pto_buf.frontend.values import Number, Scalar, Static, Tensor, Tile, Value, Window, describe
 from pto_buf.hw import Space
 from pto_buf.tile import DTYPE_BITS, TileSpec
 
@@ -244,7 +246,35 @@ def block_index(args: Arguments) -> Value:
     """`pl.tile.get_block_idx()` and its kin: a number that the launch gives to this core."""
     op = args.ctx.builder.add(_BLOCK_QUERIES[args.op]())
     index = args.ctx.builder.add(IndexCastOp(op.value, INDEX)).result
-    return args.ctx.scalar(index)
+    return Scalar(index, "index", 1 if args.op == "get_block_num" else 0)
+
+
+def read(args: Arguments) -> Value:
+    """`pl.read(tensor, offset)`: one element of a tensor in global memory, by its indices or its flat position."""
+    ctx = args.ctx
+    source = args.value("src")
+    if not isinstance(source, Tensor):
+        raise ctx.error(
+            args.node, f"only elements of tensors in global memory are read, this is {describe(source)}", kind=ARGUMENTS
+        )
+    if scalar_type(source.dtype) is None:
+        raise ctx.error(args.node, f"there are no scalars of type {source.dtype}", kind=SHAPE)
+    items = sequence(args.value("offset"))
+    position: Number = Static(0)
+    if items is None:
+        position = integer(ctx, args.place("offset"), args.value("offset"), "offset")
+    elif len(items) != len(source.shape):
+        raise ctx.error(
+            args.place("offset"), f"'{source.name}' has {len(source.shape)} dimensions, offset {len(items)}", kind=SHAPE
+        )
+    else:
+        for index, extent in zip(args.numbers("offset"), source.shape, strict=True):
+            position = binary(ctx, args.node, ast.Mult(), position, extent)
+            position = binary(ctx, args.node, ast.Add(), position, index)
+    pointer = cast(MakeTensorViewOp, source.view.owner).ptr
+    dtype = source.dtype.lstrip("su") if source.dtype[0] in "su" else source.dtype
+    op = ctx.builder.add(LoadScalarOp.build(operands=[pointer, ssa(ctx, position)], result_types=[scalar_type(dtype)]))
+    return Scalar(op.results[0], dtype)
 
 
 _BLOCK_QUERIES = {

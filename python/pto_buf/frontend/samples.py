@@ -66,9 +66,20 @@ class Samples:
                 self._functions.setdefault(child.name, child)
                 self._collect(child, child)
                 continue
+            if isinstance(child, ast.Tuple):
+                self._listed(child, around)
             if isinstance(child, ast.Call) and (name := _callee(child.func)) is not None:
                 self._sites.setdefault(name, []).append(_Site(child, around))
             self._collect(child, around)
+
+    def _listed(self, node: ast.Tuple, around: ast.FunctionDef | None) -> None:
+        """A kernel beside a tuple of its arguments, as tables of cases have it."""
+        kernels = [one.id for one in node.elts if isinstance(one, ast.Name)]
+        for one in node.elts:
+            if isinstance(one, ast.Tuple):
+                call = ast.copy_location(ast.Call(one, list(one.elts), []), one)
+                for name in kernels:
+                    self._sites.setdefault(name, []).append(_Site(call, around))
 
     def tensors(self, function: ast.FunctionDef, names: Mapping[str, object]) -> dict[str, Shaped]:
         """What the first call that says so passes for the tensors of a function, by parameter."""

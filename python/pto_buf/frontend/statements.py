@@ -67,6 +67,8 @@ class Reader:
     def _assign(self, ctx: Context, node: ast.Assign) -> None:
         value = self._value(ctx, node.value)
         for target in node.targets:
+            if is_yield(node) and isinstance(target, (ast.Tuple, ast.List)) and len(target.elts) == 1:
+                target = target.elts[0]
             _bind(ctx, target, value)
 
     def _annotated(self, ctx: Context, node: ast.AnnAssign) -> None:

@@ -139,9 +139,19 @@ def _tensor(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> Ten
     if len(items) < 2:
         raise ctx.error(node, "a tensor has a shape and an element type: pl.Tensor[[64, 128], pl.FP32]", kind=SHAPE)
     for extra in items[2:]:
-        if constant(ctx, extra) != Symbol("ND"):
+        if not _is_row_major(ctx, extra):
             raise ctx.error(extra, "only row-major tensors (pl.ND) are read and written here", kind=SHAPE)
     return TensorType(_extents(ctx, items[0]), _dtype(ctx, items[1]), False)
+
+
+def _is_row_major(ctx: Context, node: ast.expr) -> bool:
+    """Whether a layout, by itself or in a `pl.TensorView` without strides, is the plain one."""
+    if not isinstance(node, ast.Call):
+        return constant(ctx, node) in (Symbol("ND"), Symbol("TensorLayout.ND"))
+    layouts = [keyword.value for keyword in node.keywords if keyword.arg == "layout"]
+    others = [keyword.arg for keyword in node.keywords if keyword.arg not in ("layout", "valid_shape")]
+    is_view = _callee(ctx, node) == Symbol("TensorView")
+    return is_view and not others and not node.args and all(_is_row_major(ctx, one) for one in layouts)
 
 
 def _tile(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> TileType:
