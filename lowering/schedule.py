@@ -24,9 +24,9 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.passes import ModulePass
 
 from pto_buf.dialect.tile_op import constant_of
-from pto_buf.errors import Note, UsageError, warn
+from pto_buf.errors import Diagnostic, DiagnosticError, Note, UsageError, warn
 from pto_buf.lowering.constants import Constants
-from pto_buf.lowering.plan_memory import functions
+from pto_buf.lowering.plan_memory import functions, plan_of
 from pto_buf.schedule.collect import SLOT_SET, TILE, Body, Kernel, Where, is_innermost, steps_of
 from pto_buf.schedule.grouping import Clash
 from pto_buf.slots.build import STAGE_ATTRIBUTE
@@ -44,7 +44,7 @@ class SchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.interleave is not None and self.interleave < 1:
             raise UsageError(f"interleave={self.interleave} is not a number of trips", "1 leaves loops as they are")
-        for func in functions(op):
+        for func in tuple(functions(op)):
             self._function(func)
 
     def _function(self, func: FuncOp) -> None:
@@ -55,17 +55,44 @@ class SchedulePass(ModulePass):
             return
         kernel = Kernel(func)
         groups = {loop: _granted(kernel.body(loop), trips) if trips > 1 else 1 for loop, trips in asked.items()}
+        before = func.clone()
         constants, pieces = Constants(func), dict[Operation, Operation]()
         for loop in reversed(loops):  # inner loops come behind outer ones
             if groups[loop] > 1:
                 _Grouping(loop, groups[loop], constants, pieces).run()
-        _forget([op for op in func.walk() if isinstance(op, scf.ForOp)])
+        kept = func if max(groups.values()) == 1 else _if_it_fits(func, before)
+        _forget([op for op in kept.walk() if isinstance(op, scf.ForOp)])
 
     def _asked(self, loop: scf.ForOp) -> int:
         if self.interleave is not None and is_innermost(loop):
             return self.interleave
         stage = loop.attributes.get(STAGE_ATTRIBUTE)
         return stage.value.data if isinstance(stage, IntegerAttr) else 1
+
+
+def _if_it_fits(func: FuncOp, before: FuncOp) -> FuncOp:
+    """The scheduled function; or what it was, if only that fits: side by side, the tiles of several trips are live."""
+    overflow = _overflow(func)
+    block = func.parent
+    if overflow is None or block is None or not isinstance(block.parent_op(), ModuleOp):
+        return func
+    block.insert_op_before(before, func)
+    if _overflow(before) is not None:  # the plan will say so
+        before.detach()
+        return func
+    func.detach()
+    func.erase()
+    message = f"trips of '{before.sym_name.data}' stay one after another: side by side, {overflow.message}"
+    warn(place_of(before), message, *overflow.notes, help=overflow.help, kind="schedule")
+    return before
+
+
+def _overflow(func: FuncOp) -> Diagnostic | None:
+    try:
+        plan_of(func)
+    except DiagnosticError as err:
+        return err.diagnostics[0]
+    return None
 
 
 def _forget(loops: Sequence[scf.ForOp]) -> None:

@@ -422,3 +422,31 @@ def test_every_copy_keeps_its_place():
     module, _ = scheduled(pipe())
     lines = {done.line for done in walk(module, {"n": 5}).done}
     assert lines == {done.line for done in walk(kernel(pipe()), {"n": 5}).done}
+
+
+def test_trips_whose_tiles_do_not_fit_side_by_side_stay_apart():
+    # one after another, a trip's three tiles share two places; side by side, four of 60 KiB would be live at once
+    text = f"""
+set a 1 owned 60x256
+set b 2 owned 30x256
+set c 2 owned 30x256
+set d 2 owned 30x256
+x = load a[%c0]
+scf.for %i = %c0 to %n step %c1 {{
+%k = arith.remui %i, %c2 : index
+y = exp b[%k] b[%k]
+z = exp c[%k] y
+w = exp d[%k] z
+store w @%i
+}} {STAGE}
+store x
+"""
+    text = text.replace("y = exp b[%k] b[%k]", "y = load b[%k] @%i")
+    module, warnings = scheduled(text)
+    (warning,) = warnings
+    assert warning.message.startswith(
+        "trips of 'kernel' stay one after another: side by side, 'd' does not fit in vec (UB): 240 KiB are needed"
+    )
+    assert str(module) == str(kernel(text)).replace(f" {STAGE}", "")
+    roomy = text.replace("60x256", "1x256")
+    assert words(roomy, n=2).startswith("load load load exp exp")

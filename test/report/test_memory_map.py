@@ -7,7 +7,7 @@ from pto_buf.lowering.plan_memory import PlanMemoryPass, functions
 from pto_buf.report.allocation import Resident
 from pto_buf.report.collect_map import memory_map_of, plan_notes
 from pto_buf.report.memory_html import memory_map_html
-from pto_buf.report.memory_map import MemoryMap, Step, Tenancy, Touch, memory_map_text, shared_names
+from pto_buf.report.memory_map import MemoryMap, Step, Tenancy, Touch, memory_map_text
 from pto_buf.universe import make_context
 from support.vec_text import kernel
 
@@ -108,14 +108,6 @@ def test_many_slots_go_into_several_panels():
     assert max(map(len, lines)) < 110
     assert sum(line.lstrip().startswith("LOAD") for line in lines) == 2
     assert sum("slots)" in line for line in lines) == 6
-
-
-def test_shared_bytes_are_found_across_partial_overlaps():
-    def at(name: str, address: int, size: int, space: Space = Space.VEC) -> Resident:
-        return Resident(name, space, 1, 1, 8, "f32", size, size, address, True)
-
-    found = shared_names([at("a", 0, 64), at("b", 32, 64), at("c", 96, 32), at("d", 0, 64, Space.MAT)])
-    assert found == {0: ("b",), 1: ("a",)}
 
 
 class _Page(HTMLParser):

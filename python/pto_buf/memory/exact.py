@@ -12,6 +12,9 @@ from pto_buf.memory.packing import Addresses, Item, Range, first_fit, height, he
 EXACT_ITEMS = 7
 """Up to this many items the search always finishes."""
 
+_SEARCHED = 200
+"""With more items than this there is no search: it would not come far."""
+
 _BUDGET = 20_000
 """Partial packings that are looked at with more items; about a second."""
 
@@ -33,7 +36,7 @@ def tightest(items: Sequence[Item], free: Sequence[Range], near: Near | None = N
         if best is None or height(items, found) < height(items, best):
             best = found
     bound = _floor(items, free) if near is None else 0
-    if best is not None and height(items, best) <= bound:
+    if len(items) > _SEARCHED or (best is not None and height(items, best) <= bound):
         return best
     return _Search(items, free, neighbours(items) if near is None else near, best, bound).run() or best
 

@@ -43,7 +43,7 @@ class Touch:
 def lives(kernel: Program) -> dict[int, Life]:
     """The life of every slot set of a kernel, by the key of the set. Positions are the keys of ops."""
     walk = _Walk()
-    walk.block(kernel.body, None, {})
+    walk.block(kernel.body, None)
     return {one.key: life_of(walk.touches.get(one.key, ()), walk.loops) for one in kernel.sets}
 
 
@@ -83,8 +83,7 @@ def _up_to(loop: int | None, outside: int | None, loops: Sequence[Loop]) -> list
 _Slot = tuple[int, Term]
 """A slot as its set and index name it. The index of a set of one slot is 0, however it is spelt."""
 
-_Written = dict[_Slot, int | None]
-"""For slots that were written before in every run, the innermost loop around that write."""
+_NOT_WRITTEN = -1
 
 
 @dataclass
@@ -95,57 +94,74 @@ class _Walk:
     touches: dict[int, list[Touch]] = field(default_factory=dict[int, list[Touch]])
     loop_of: dict[int, int | None] = field(default_factory=dict[int, int | None])
     """The innermost loop around each op, by the op's key."""
+    written: dict[_Slot, int | None] = field(default_factory=dict[_Slot, int | None])
+    """For slots that were written before in every run, the innermost loop around that write."""
+    undo: list[tuple[_Slot, int | None]] = field(default_factory=list[tuple[_Slot, int | None]])
+    """What `written` said before each write in the blocks that are being walked."""
 
-    def block(self, nodes: Block, loop: int | None, written: _Written) -> tuple[int, Place | None]:
-        """Walk a block; `written` maps slots to the loop of the write that comes before. Returns the last position."""
+    def block(self, nodes: Block, loop: int | None) -> tuple[int, Place | None]:
+        """Walk a block that may not run, or not once: what it writes is forgotten. Returns the last position."""
+        before = len(self.undo)
+        last = self._nodes(nodes, loop)
+        self._forget(before)
+        return last
+
+    def _nodes(self, nodes: Block, loop: int | None) -> tuple[int, Place | None]:
         last: tuple[int, Place | None] = (-1, None)
         for node in nodes:
             match node:
                 case Op():
-                    self._op(node, loop, written)
+                    self._op(node, loop)
                     last = node.key, node.place
                 case Release():
                     last = node.key, node.place
                 case Branch():
-                    ends = [self.block(arm, loop, dict(written)) for arm in (node.then, node.otherwise)]
+                    ends = [self.block(arm, loop) for arm in (node.then, node.otherwise)]
                     last = max((node.key, node.place), *ends, key=lambda end: end[0])
                 case program.Loop():
-                    last = self._loop(node, (node.body,), loop, written)
+                    last = self._loop(node, (node.body,), loop)
                 case program.While():
-                    last = self._loop(node, (node.before, node.after), loop, written)
+                    last = self._loop(node, (node.before, node.after), loop)
         return last
 
     def _loop(
-        self,
-        node: program.Loop | program.While,
-        bodies: Sequence[Block],
-        outer: int | None,
-        written: _Written,
+        self, node: program.Loop | program.While, bodies: Sequence[Block], outer: int | None
     ) -> tuple[int, Place | None]:
         index = len(self.loops)
         self.loops.append(Loop(node.key, node.key, outer))
-        inner = dict(written)
-        ends = [self.block(body, index, inner) for body in bodies]
+        before = len(self.undo)
+        ends = [self._nodes(body, index) for body in bodies]
+        self._forget(before)
         last = max((node.key, node.place), *ends, key=lambda end: end[0])
         self.loops[index] = Loop(node.key, last[0], outer, node.place, last[1])
         return last
 
-    def _op(self, op: Op, loop: int | None, written: _Written) -> None:
+    def _op(self, op: Op, loop: int | None) -> None:
         self.loop_of[op.key] = loop
         for access in op.accesses:
-            since, known = self._writer(access, written)
+            since, known = self._writer(access)
             touch = Touch(op.key, loop, access.role.reads, since, known, op.place)
             self.touches.setdefault(access.slots.key, []).append(touch)
         for access in op.accesses:
             # A write through a view leaves the rest of the slot as it was.
             if access.role.writes and (access.start, access.end) == (0, None):
-                written[_slot(access)] = loop
+                slot = _slot(access)
+                self.undo.append((slot, self.written.get(slot, _NOT_WRITTEN)))
+                self.written[slot] = loop
 
-    def _writer(self, access: Access, written: _Written) -> tuple[int | None, bool]:
+    def _forget(self, before: int) -> None:
+        while len(self.undo) > before:
+            slot, loop = self.undo.pop()
+            if loop == _NOT_WRITTEN:
+                del self.written[slot]
+            else:
+                self.written[slot] = loop
+
+    def _writer(self, access: Access) -> tuple[int | None, bool]:
         if access.lease is not None:
             return self.loop_of[access.lease], True
         slot = _slot(access)
-        return written.get(slot), slot in written
+        return self.written.get(slot), slot in self.written
 
 
 def _slot(access: Access) -> _Slot:

@@ -12,6 +12,7 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Space, Target
 from pto_buf.memory.banks import WINDOW, SourcePair, clashes, phases, relevant
 from pto_buf.memory.exact import fitting, tightest
+from pto_buf.memory.handover import Stay, handovers
 from pto_buf.memory.overflow import overflow
 from pto_buf.memory.packing import NOWHERE_ELSE, Addresses, Item, NextFit, Range, gaps, stack, sweep
 from pto_buf.memory.pinned import check_pinned
@@ -29,7 +30,7 @@ class Plan:
 
     addresses: Mapping[int, int]
     shared: tuple[tuple[int, int], ...] = ()
-    """Pairs of sets that have bytes in common: the later one waits for the earlier one."""
+    """Pairs of sets of which the later one takes bytes over from the earlier one, and has to wait for it."""
     paired: tuple[SourcePair, ...] = ()
     """Pairs of sources of vector ops whose speed depends on their addresses."""
     slow: tuple[SourcePair, ...] = ()
@@ -74,7 +75,7 @@ def _plan(tenants: Sequence[Tenant], target: Target, addresses: Addresses, paire
     covered = _covered(tenants, target, addresses)
     return Plan(
         addresses,
-        tuple(_overlaps(tenants, target, addresses)),
+        tuple(_shared(tenants, target, addresses)),
         paired,
         clashes(paired, by_key, addresses, target),
         used,
@@ -95,17 +96,14 @@ def _covered(tenants: Sequence[Tenant], target: Target, addresses: Addresses) ->
     return covered
 
 
-def _overlaps(tenants: Sequence[Tenant], target: Target, addresses: Addresses) -> Iterator[tuple[int, int]]:
-    """Pairs of sets that have a byte in common, in address order, the one whose life comes first in front."""
-    life = {tenant.key: tenant.life.start for tenant in tenants}
+def _shared(tenants: Sequence[Tenant], target: Target, addresses: Addresses) -> Iterator[tuple[int, int]]:
+    """Handovers of bytes, space by space."""
     for space in Space:
-        open_: list[tuple[int, int]] = []
-        for start, end, key in _ranges([t for t in tenants if t.tile.space is space], target, addresses):
-            open_ = [entry for entry in open_ if entry[0] > start]
-            for _, other in open_:
-                first, second = sorted((other, key), key=lambda key: (life[key], key))
-                yield first, second
-            open_.append((end, key))
+        yield from handovers(
+            Stay(tenant.key, addresses[tenant.key], addresses[tenant.key] + tenant.size(target), tenant.life.start)
+            for tenant in tenants
+            if tenant.tile.space is space
+        )
 
 
 class _Area:

@@ -14,7 +14,7 @@ from pto_buf.memory.plan import Plan, plan
 from pto_buf.memory.tenant import Tenant
 from pto_buf.report.allocation import size_text
 from pto_buf.report.collect import branch_words, loop_words, residents
-from pto_buf.report.memory_map import MemoryMap, Step, Tenancy, Touch, shared_names
+from pto_buf.report.memory_map import MemoryMap, Step, Tenancy, Touch
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.program import Access, Block, Branch, Loop, Op, Release, While
 from pto_buf.slots.terms import Const
@@ -32,16 +32,20 @@ def memory_map_of(function: FuncOp) -> MemoryMap:
     walk = _Walk(built)
     walk.block(built.program.body, 0)
     here = residents(function, target)
-    shares = shared_names(here)
+    shares: dict[int, list[str]] = {}
+    names = {tenant.key: tenant.name for tenant in placed}
+    for earlier, later in found.shared:
+        shares.setdefault(earlier, []).append(names[later])
+        shares.setdefault(later, []).append(names[earlier])
     tenancies = tuple(
         Tenancy(
             resident,
             walk.step_at(tenant.life.start),
             walk.step_at(tenant.life.end),
             tuple(walk.touches.get(tenant.key, ())),
-            shares.get(number, ()),
+            tuple(shares.get(tenant.key, ())),
         )
-        for number, (tenant, resident) in enumerate(zip(placed, here, strict=True))
+        for tenant, resident in zip(placed, here, strict=True)
     )
     return MemoryMap(function.sym_name.data, target, tuple(walk.steps), tenancies, _notes(placed, found, target))
 

@@ -1,6 +1,6 @@
 """The memory map: where each slot lies, and in which part of the program its bytes are needed. As text."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from string import ascii_uppercase
 
@@ -41,7 +41,7 @@ class Tenancy:
     last: int
     touches: tuple[Touch, ...]
     shares_with: tuple[str, ...] = ()
-    """Names of the sets that have bytes in common with it."""
+    """Names of the sets that it has bytes from or leaves bytes to."""
 
 
 @dataclass(frozen=True)
@@ -134,18 +134,3 @@ def _legend(tenancy: Tenancy) -> str:
         f"[{one.address}, {one.end})  {one.count} x {size_text(one.footprint)}  "
         f"{one.name} [{one.rows}, {one.cols}] {one.dtype} ({kind}{shared})"
     )
-
-
-def shared_names(residents: Sequence[Resident]) -> Mapping[int, tuple[str, ...]]:
-    """For each resident, by its position, the names of those that have bytes in common with it."""
-    found: dict[int, list[int]] = {}
-    for space in Space:
-        here = sorted((r.address, r.end, number) for number, r in enumerate(residents) if r.space is space)
-        open_: list[tuple[int, int]] = []
-        for address, end, number in here:
-            open_ = [entry for entry in open_ if entry[0] > address]
-            for _, other in open_:
-                found.setdefault(number, []).append(other)
-                found.setdefault(other, []).append(number)
-            open_.append((end, number))
-    return {number: tuple(residents[other].name for other in sorted(others)) for number, others in found.items()}
