@@ -151,6 +151,7 @@ def _indexed(text: str, indices: str) -> DtypeSets:
 def _check_ramp(use: Use) -> None:
     dst = use.tile("dst")
     require(dst.cols != 1, use, "dst has one column; a ramp runs along columns", "dst")
+    require(dst.v_rows in (1, None), use, f"dst has {dst.v_rows} valid rows; a ramp fills one", "dst")
     if "tmp" in use.operands and is_a2a3(use):
         tmp = use.tile("tmp")
         require(tmp.dtype in ("f32", "i32", "si32", "ui32"), use, f"tmp is {tmp.dtype}, must be of 4 bytes", "tmp")
@@ -289,6 +290,7 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
         ins=(SRC, Operand("offset", Kind.INDEX)),
         out=Operand("value", Kind.SCALAR, Role.WRITE, optional=True),  # a result, not an operand
         forms=(Form({"src": Space.VEC}, (Pipe.S,), ("src",), same(1, "i8 i16 i32 i64 f16 bf16 f32")),),
+        whole=frozenset({"src"}),
     ),
     OpRow(
         "tsetval",
@@ -296,5 +298,6 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
         ins=(Operand("offset", Kind.INDEX), Operand("value", Kind.SCALAR)),
         out=Operand("dst", role=Role.UPDATE),
         forms=(Form({"dst": Space.VEC}, (Pipe.S,), ("value", "dst"), _element_dtypes()),),
+        whole=frozenset({"dst"}),
     ),
 )

@@ -176,8 +176,9 @@ Scratch = Callable[[Use], TileSpec | None]
 Compute = Callable[[Mapping[str, Any], Mapping[str, str]], Any]
 """Numpy semantics: operands by name (tiles as arrays of their valid extent, numbers as they are) and attributes as
 plain words, defaults filled in, to the array that the output tile holds; a tuple of arrays where there are several
-outputs. Each output is in the operands too, with what it held before: only an UPDATE looks at more than its shape and
-element type. The caller converts to the output's element type and cuts to its extent (`evaluate` does both)."""
+outputs, scratch and absent ones left out. Of a tile x the attributes `x.cols` (physical) and `x.pad` may be given, for
+ops that depend on them. Each output is in the operands too, with what it held before: only an UPDATE looks at more than
+its shape and element type. The caller converts to the output's element type and cuts to its extent."""
 
 
 def no_check(use: Use) -> None:
@@ -218,6 +219,8 @@ class OpRow:
     """Absent where every operand is touched as a whole."""
     more_outs: tuple[Operand, ...] = ()
     """Outputs beside the main one."""
+    whole: frozenset[str] = frozenset()
+    """Operands that `compute` takes in their physical extent, because the op counts elements in it."""
     internal_flags: frozenset[tuple[Pipe, Pipe, int]] = frozenset()
     """Flags (source, destination, id) that the library raises inside the op: none may be pending around it."""
 

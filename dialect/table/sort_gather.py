@@ -344,6 +344,7 @@ SORT_GATHER_ROWS: tuple[OpRow, ...] = (
         check=_check_gather,
         deduce=asked(like_name="indices"),
         scratch=like("indices"),
+        whole=frozenset({"src"}),
     ),
     OpRow(
         "tgatherb",
@@ -353,6 +354,7 @@ SORT_GATHER_ROWS: tuple[OpRow, ...] = (
         forms=vector_forms(("src", "offsets", "dst"), ("src", "offsets", "dst"), _offset_dtypes()),
         check=row_major("dst"),
         deduce=asked(like_name="src"),
+        whole=frozenset({"src"}),
     ),
     OpRow(
         "tscatter",
@@ -379,6 +381,7 @@ SORT_GATHER_ROWS: tuple[OpRow, ...] = (
             ),
         ),
         check=_check_scatter,
+        whole=frozenset({"dst"}),
         internal_flags=frozenset({(Pipe.V, Pipe.S, 0)}),
     ),
     OpRow(

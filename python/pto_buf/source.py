@@ -193,6 +193,12 @@ class LocatedParser(Parser):
             known = sorted(self.ctx.registered_dialect_names)
             message = f"op '{name}' is of an unknown dialect '{dialect}'"
             raise DiagnosticError.at(place, message, help=near_miss(dialect, known), kind="unknown-op")
+        from pto_buf.dialect.table.foreign import is_register_level  # only now: it brings the whole op table
+
+        if dialect == "pto" and is_register_level(name.removeprefix("pto.")):
+            message = f"'{name}' is a register-level op (vpto); only tile-level ops of pto are known"
+            help = "--allow-unregistered-dialect accepts it, in generic form"
+            raise DiagnosticError.at(place, message, help=help, kind="unsupported-op")
         known = sorted(op.name for op in self.ctx.loaded_ops)
         raise DiagnosticError.at(place, f"there is no op '{name}'", help=near_miss(name, known), kind="unknown-op")
 

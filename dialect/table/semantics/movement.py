@@ -62,13 +62,16 @@ def _to_integer(array: Array, dtype: np.dtype[Any], saturate: bool) -> Array:
 def _narrow(wide: Array, dtype: np.dtype[Any], mode: str) -> Array:
     """To a narrower float: to the nearest, then one step on where the mode wants the other side."""
     with np.errstate(over="ignore", invalid="ignore"):
-        nearest = wide.astype(np.float32).astype(dtype) if dtype != np.float64 else wide
-    if mode in ("NONE", "RINT", "CAST_RINT", "ROUND"):
+        nearest = wide.astype(dtype)
+    if mode in ("NONE", "RINT", "CAST_RINT"):
         return nearest
     back = nearest.astype(np.float64)
-    up = np.nextafter if dtype in (np.dtype(np.float16), np.dtype(np.float32)) else _next
-    above, below = up(nearest, np.array(np.inf, dtype)), up(nearest, np.array(-np.inf, dtype))
+    above, below = _next(nearest, upward=True), _next(nearest, upward=False)
     too_low, too_high = back < wide, back > wide
+    if mode == "ROUND":  # a tie goes away from zero
+        outer = np.where(wide >= 0, above, below)
+        tie = (np.abs(outer.astype(np.float64) - wide) == np.abs(back - wide)) & (back != wide)
+        return np.where(tie, outer, nearest)
     if mode == "FLOOR":
         return np.where(too_high, below, nearest)
     if mode == "CEIL":
@@ -82,13 +85,15 @@ def _narrow(wide: Array, dtype: np.dtype[Any], mode: str) -> Array:
     return bits.view(dtype)
 
 
-def _next(array: Array, limit: Array) -> Array:
-    """The neighbour of each element towards plus or minus infinity, for the types of `ml_dtypes`."""
-    bits = array.view(f"i{array.dtype.itemsize}").astype(np.int32)
-    upward = bool(limit.astype(np.float32) > 0)
-    step = np.where((bits >= 0) == upward, 1, -1)
-    moved = (bits + step).astype(f"i{array.dtype.itemsize}").view(array.dtype)
-    return np.where(np.isfinite(array.astype(np.float32)), moved, array)
+def _next(array: Array, *, upward: bool) -> Array:
+    """The neighbour of each element towards plus or minus infinity; zeros step to the smallest number."""
+    signed = f"i{array.dtype.itemsize}"
+    bits = array.view(signed).astype(np.int64)
+    least = np.iinfo(signed).min
+    order = np.where(bits >= 0, bits, least - bits)  # numbers in order, both zeros at 0
+    moved = order + (1 if upward else -1)
+    back = np.where(moved >= 0, moved, least - moved).astype(signed).view(array.dtype)
+    return np.where(np.isfinite(array.astype(np.float64)), back, array)
 
 
 _WRAPS = frozenset(
@@ -158,6 +163,7 @@ def _insert(operands: Operands, attrs: Attrs) -> Array:
 
 MOVEMENT: Mapping[str, Compute] = {
     "load": _copy,
+    "prefetch": _copy,
     "store": _store,
     "move": _move,
     "extract": _window,
