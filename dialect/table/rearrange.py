@@ -76,6 +76,8 @@ def _check_fill(use: Use) -> None:
 
 def _fill_result(use: Use, request: Request) -> TileSpec:
     src = use.tile("src")
+    if src.space is Space.MAT:
+        return src
     rows, cols = request.shape or src.shape
     return aligned_tile(src.space, rows, cols, src.dtype, use.target)
 

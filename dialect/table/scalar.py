@@ -168,7 +168,6 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
             {"a2a3": _AXPY, "a5": _AXPY | exactly("bf16 bf16 bf16")},
         ),
         check=every(_SAME_VALID, same_shape("lhs", "dst")),
-        deduce=like("lhs"),
     ),
     OpRow(
         "texpands",

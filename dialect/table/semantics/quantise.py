@@ -105,7 +105,7 @@ def _histogram(operands: Operands, attrs: Attrs) -> Array:
     wide = operands["src"].dtype.itemsize == 4
     old = attrs.get("isMSB")
     byte = int(attrs.get("byte", "1")) if old is None else int(old == "true")
-    result = np.zeros(operands["dst"].shape, np.int64)
+    result: Array = np.zeros(operands["dst"].shape, np.int64)
     for row in range(src.shape[0]):
         kept = src[row]
         for position, higher in enumerate(range(3 if wide else 1, byte, -1)):
