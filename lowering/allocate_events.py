@@ -14,7 +14,7 @@ from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.fences.ids import Lanes, Shortage, number_events
 from pto_buf.hw import EVENT_IDS, Target
-from pto_buf.lowering.fenced import read_fenced
+from pto_buf.lowering.fenced import read_fenced, reserved_flags
 from pto_buf.source import place_of
 
 
@@ -33,7 +33,9 @@ class AllocateEventsPass(ModulePass):
 def _allocate(function: FuncOp, target: Target) -> None:
     events, body = read_fenced(function, target)
     specs = [event.event.type.data for event in events]
-    found = number_events([Lanes(spec.src, spec.dst, spec.lanes) for spec in specs], body, target.reserved_ids)
+    found = number_events(
+        [Lanes(spec.src, spec.dst, spec.lanes) for spec in specs], body, reserved_flags(function, target)
+    )
     if isinstance(found, Shortage):
         raise _short(function, found, events)
     for number, event in enumerate(events):

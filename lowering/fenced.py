@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import TileOp
+from pto_buf.fences.ids import Reserved
 from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.hoisting import repeatable
@@ -23,6 +24,12 @@ def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:
     events = [op for op in function.walk() if isinstance(op, EventOp)]
     reader = _Reader(target, {event.event: number for number, event in enumerate(events)})
     return events, reader.body(function.body.block)
+
+
+def reserved_flags(function: FuncOp, target: Target) -> Reserved:
+    """The flags that the target takes for itself, and those that ops of the function use inside themselves."""
+    inside = (op.row.internal_flags for op in function.walk() if isinstance(op, TileOp))
+    return target.reserved_ids.union(*inside)
 
 
 @dataclass

@@ -1,5 +1,7 @@
 """Making a value available outside the region that computes it, by computing it again."""
 
+from collections.abc import Callable
+
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
@@ -59,8 +61,8 @@ class Hoisting:
         return isinstance(owner, Block) or owner not in self._number or self._number[owner] < self._number[around]
 
 
-def computed_for(value: SSAValue, known: dict[SSAValue, SSAValue], anchor: Operation) -> SSAValue:
-    """`value` as it is where the keys of `known` have the values there, worked out before `anchor`.
+def computed_for(value: SSAValue, known: dict[SSAValue, SSAValue], put: Callable[[Operation], Operation]) -> SSAValue:
+    """`value` as it is where the keys of `known` have the values there, worked out by ops that `put` inserts.
 
     What does not depend on them must be available there. Adds what it makes to `known`.
     """
@@ -69,13 +71,12 @@ def computed_for(value: SSAValue, known: dict[SSAValue, SSAValue], anchor: Opera
     owner = value.owner
     if isinstance(owner, Block) or not repeatable(owner):
         return value
-    operands = [computed_for(operand, known, anchor) for operand in owner.operands]
+    operands = [computed_for(operand, known, put) for operand in owner.operands]
     if all(new is old for new, old in zip(operands, owner.operands, strict=True)):
         return value
     copy = owner.clone()
     copy.operands = operands
-    assert anchor.parent is not None
-    anchor.parent.insert_op_before(copy, anchor)
+    put(copy)
     known[value] = copy.results[_number(value)]
     return known[value]
 

@@ -18,8 +18,8 @@ from xdsl.passes import ModulePass
 
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
-from pto_buf.dialect.tile_op import target_of
-from pto_buf.errors import warn
+from pto_buf.dialect.tile_op import constant_of, target_of
+from pto_buf.errors import DiagnosticError, warn
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
@@ -27,11 +27,11 @@ from pto_buf.fences.pools import Pool
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.lowering.constants import INDEX, Constants
-from pto_buf.lowering.fenced import RETURNS
+from pto_buf.lowering.fenced import RETURNS, reserved_flags
 from pto_buf.lowering.hoisting import Hoisting, computed_for
 from pto_buf.memory.footprint import set_bytes
 from pto_buf.slots.build import Built, build
-from pto_buf.slots.observed import observed_flow
+from pto_buf.slots.leases import analyse
 from pto_buf.slots.program import SlotSet
 from pto_buf.source import place_of
 
@@ -54,7 +54,10 @@ def _fence(function: FuncOp, target: Target) -> None:
         _close(function)
         return
     pools = [Pool(tuple(sets)) for sets in sharing_bytes(built, target)]
-    plan = plan_fences(built.program, pools, observed_flow(built.program), target)
+    verdict = analyse(built.program)
+    if verdict.errors:
+        raise DiagnosticError(*verdict.errors)
+    plan = plan_fences(built.program, pools, verdict.flow, target, reserved_flags(function, target))
     for lost in plan.lost:
         warn(place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")
     _Writer(function, built).write(plan)
@@ -152,27 +155,43 @@ class _Writer:
         self, loop: ForOp, closing: Closing, trip: Sequence[Action], events: Sequence[SSAValue], put: "_Put"
     ) -> None:
         """The trips that would have read what is left, without their work: a loop that goes on from `loop`'s end."""
-        lag = self.constants.index(closing.lag)
-        span = put(SubiOp(loop.ub, loop.lb)).results[0]
-        trips = put(MaxSIOp(put(CeilDivSIOp(span, loop.step)).results[0], self.constants.index(0))).results[0]
-        done = put(AddiOp(loop.lb, put(MuliOp(trips, loop.step)).results[0])).results[0]
-        start = loop.lb if closing.to_lag else done
-        end = put(AddiOp(start, put(MuliOp(lag, loop.step)).results[0])).results[0]
+        done = self._end(loop, put)
+        far = self.constants.index(closing.lag)
+        if not closing.to_lag:
+            for number in range(closing.lag):
+                ahead = put(MuliOp(self.constants.index(number), loop.step)).results[0] if number else None
+                counter = done if ahead is None else put(AddiOp(done, ahead)).results[0]
+                self._trip(loop, counter, trip, events, put)
+            return
+        end = put(AddiOp(loop.lb, put(MuliOp(far, loop.step)).results[0])).results[0]
         body = Block(arg_types=[INDEX])
         last = YieldOp()
         body.add_op(last)
-        known: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: body.args[0]}
+        self._trip(loop, body.args[0], trip, events, _Before(last))
+        put(ForOp(done, end, loop.step, [], body))
+        for op in body.walk():
+            op.location = loop.location
+
+    def _end(self, loop: ForOp, put: "_Put") -> SSAValue:
+        """The loop's counter behind its last trip."""
+        if constant_of(loop.step) == 1:
+            return put(MaxSIOp(loop.ub, loop.lb)).results[0]
+        span = put(SubiOp(loop.ub, loop.lb)).results[0]
+        trips = put(MaxSIOp(put(CeilDivSIOp(span, loop.step)).results[0], self.constants.index(0))).results[0]
+        return put(AddiOp(loop.lb, put(MuliOp(trips, loop.step)).results[0])).results[0]
+
+    def _trip(
+        self, loop: ForOp, counter: SSAValue, trip: Sequence[Action], events: Sequence[SSAValue], put: "_Put"
+    ) -> None:
+        """The sets and waits of one trip, where the counter is `counter`."""
+        known: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: counter}
         for action in trip:
             lane = action.lane
             if isinstance(lane, int):
                 value = self.constants.index(lane)
             else:
-                value = computed_for(self.built.indices[lane.key], known, last)
-            value = self._folded(value, action, _Before(last))
-            body.insert_op_before(_signal(action, value, events), last)
-        put(ForOp(done, end, loop.step, [], body))
-        for op in body.walk():
-            op.location = loop.location
+                value = computed_for(self.built.indices[lane.key], known, put)
+            put(_signal(action, self._folded(value, action, put), events))
 
 
 def _signal(action: Action, lane: SSAValue, events: Sequence[SSAValue]) -> Operation:

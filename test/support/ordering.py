@@ -94,7 +94,7 @@ class Run:
                 for unit in _units(access):
                     past = touched.setdefault(unit, [])
                     for pipe, mine in zip(step.pipes, now, strict=True):
-                        past[:] = [one for one in past if one[1] is not pipe or one[0] and not access.writes]
+                        past[:] = [one for one in past if one[1] is not pipe or (one[0] and not access.writes)]
                         past.append((access.writes, pipe, dict(mine)))
         return found
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -22,6 +23,12 @@ _VIEW = "!pto.partition_tensor_view<16x64xf32>"
 _NUMBERS = (*range(18), 64, 65536)
 
 PASSES = (PlanMemoryPass, InsertFencesPass, ReduceFencesPass, AllocateEventsPass, ConvertToPtoPass)
+
+
+class HasModule(Protocol):
+    """Anything that makes a kernel of the `ptobuf` dialect."""
+
+    def module(self) -> ModuleOp: ...
 
 
 class SlotKernel:
@@ -131,7 +138,7 @@ class SlotKernel:
         return module
 
 
-def lowered(kernel: SlotKernel) -> tuple[ModuleOp, list[Diagnostic]]:
+def lowered(kernel: HasModule) -> tuple[ModuleOp, list[Diagnostic]]:
     """The kernel as `pto`, and what the passes warned of."""
     module = kernel.module()
     with collecting_warnings() as warnings:

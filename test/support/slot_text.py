@@ -1,7 +1,7 @@
 """Writes `ptobuf` kernels of any kind for tests: slots as `P[(i + 1) % 2]`, numbers as Python expressions."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -20,7 +20,11 @@ _TILES = {
     "left": "left, 16x16xf16, blayout=row_major, slayout=row_major",
     "right": "right, 16x16xf16, blayout=row_major, slayout=col_major",
     "acc": "acc, 16x16xf32, blayout=col_major, slayout=row_major, fractal=1024",
+    "whole": "vec, 16x64xi32, blayout=row_major, slayout=none_box",
+    "line": "vec, 1x64xi32, blayout=row_major, slayout=none_box",
+    "column": "vec, 16x1xf32, blayout=col_major, slayout=none_box",
 }
+_VECTOR = ("vec", "whole", "line", "column")
 _LEFT_ON_A5 = "left, 16x16xf16, blayout=col_major, slayout=row_major"
 _OPS = {ast.Add: "addi", ast.Sub: "subi", ast.Mult: "muli", ast.FloorDiv: "divui", ast.Mod: "remui", ast.BitAnd: "andi"}
 _COMPARISONS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
@@ -37,8 +41,8 @@ class _Set:
 class SlotText:
     """A kernel over arrays `g` and `h` (read) and `y`, `z` (written); `text()` is it in the `ptobuf` dialect.
 
-    `sets`: the number of slots of each set, in UB, or `(number, space)`. `addresses` pins sets. `args` are index
-    arguments; expressions name these, loop counters, and what `let` defines.
+    `sets`: the number of slots of each set, in UB, or `(number, space)`. `addresses` pins sets, `share` names the sets
+    whose bytes one may have. `args` are index arguments; expressions name these, loop counters, and what `let` defines.
     """
 
     def __init__(
@@ -46,16 +50,18 @@ class SlotText:
         args: str = "n",
         *,
         arch: str = "a3",
-        addresses: dict[str, int] | None = None,
+        addresses: Mapping[str, int] | None = None,
+        share: Mapping[str, str] | None = None,
         **sets: int | tuple[int, str],
     ):
         self._arch = arch
         self._sets = {
             name: _Set(count, "vec") if isinstance(count, int) else _Set(*count) for name, count in sets.items()
         }
-        self._cube = any(one.space != "vec" for one in self._sets.values())
+        self._cube = any(one.space not in _VECTOR for one in self._sets.values())
         self._args = args.split()
         self._addresses = addresses or {}
+        self._share = share or {}
         self._lines: list[str] = []
         self._count = 0
         self._constants: dict[int, str] = {}
@@ -157,6 +163,10 @@ class SlotText:
         """V writes `out` and reads nothing."""
         self._into("expands", [("%one", "f32")], out)
 
+    def call(self, op: str, out: str, *ins: str | tuple[str, str]) -> None:
+        """Any other op, on slots or on numbers with their types."""
+        self._into(op, [self.slot(one) if isinstance(one, str) else one for one in ins], out)
+
     def extract(self, out: str, slot: str) -> None:
         """MTE1 moves a slot of L1 to L0."""
         self._into("extract", [self.slot(slot), ("%c0", "index"), ("%c0", "index")], out)
@@ -224,21 +234,21 @@ class SlotText:
             + [f"%{name}: index" for name in self._args]
             + ["%real: f32"]
         )
-        kind = "cube" if self._cube else "vector"
+        kind = f"#pto.kernel_kind<{'cube' if self._cube else 'vector'}>"
         views = [
             f"%view_{name} = pto.make_tensor_view %{name}, shape = [{self._constant(_LONGEST)}, {self._constant(wide)}]"
             f", strides = [{self._constant(wide)}, {self._constant(1)}] : !pto.tensor_view<{_LONGEST}x{wide}x{type}>"
             for name, (type, wide) in arrays.items()
         ]
         sets = [
-            f'%{name} = ptobuf.alloc_slots "{name}"{self._address(name)} : !ptobuf.slots<{one.count}, {self._tile(name)}>'
+            f'%{name} = ptobuf.alloc_slots "{name}"{self._place(name)} : !ptobuf.slots<{one.count}, {self._tile(name)}>'
             for name, one in self._sets.items()
         ]
         constants = [f"{name} = arith.constant {value} : index" for value, name in sorted(self._constants.items())]
         return "\n".join(
             [
                 f'module attributes {{pto.target_arch = "{self._arch}"}} {{',
-                f"func.func @kernel({arguments}) attributes {{pto.entry, pto.kernel_kind = #pto.kernel_kind<{kind}>}} {{",
+                f"func.func @kernel({arguments}) attributes {{pto.entry, pto.kernel_kind = {kind}}} {{",
                 *constants,
                 "%one = arith.constant 1.0 : f32",
                 *views,
@@ -250,8 +260,10 @@ class SlotText:
             ]
         )
 
-    def _address(self, name: str) -> str:
-        return f" {{addr = {self._addresses[name]} : i64}}" if name in self._addresses else ""
+    def _place(self, name: str) -> str:
+        known = [f"addr = {self._addresses[name]} : i64"] if name in self._addresses else []
+        known += [f'share = ["{self._share[name]}"]'] if name in self._share else []
+        return f" {{{', '.join(known)}}}" if known else ""
 
     def module(self) -> ModuleOp:
         """The parsed and verified kernel."""

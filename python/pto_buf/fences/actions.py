@@ -8,7 +8,7 @@ from pto_buf.fences.groups import RingGroup
 from pto_buf.fences.handshake import handovers
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.pools import PoolFences
-from pto_buf.fences.rings import Do, Hand, RingEvent, is_behind, pass_order
+from pto_buf.fences.rings import Do, Hand, RingEvent, Use, is_behind, pass_order
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.hw import Pipe
 
@@ -74,10 +74,13 @@ class Planner:
     def ring(self, group: RingGroup) -> None:
         numbers: dict[RingEvent, int] = {}
         closings: dict[Closing, list[tuple[tuple[int, bool], Action]]] = {}
-        for use in group.uses(self.tree):
+        uses = group.uses(self.tree)
+        named = _named_lanes(uses)
+        for use in uses:
+            few = named.get(use.event)
             if use.event not in numbers:
                 numbers[use.event] = len(self.events)
-                self.events.append(_describe(group, use.event))
+                self.events.append(_describe(group, use.event, group.lanes if few is None else len(few)))
             anchor = self.tree.blocks[use.block].nodes[use.item].key
             folded = isinstance(use.lane, Site) and group.slots > group.lanes
             action = Action(
@@ -85,7 +88,7 @@ class Planner:
                 is_behind(use),
                 _RANKS[use.do] if use.way is None else Rank.PASS,
                 event=numbers[use.event],
-                lane=use.lane,
+                lane=few[use.lane] if few is not None and isinstance(use.lane, int) else use.lane,
                 modulus=group.lanes if folded else None,
                 waits=use.do in (Do.WAIT, Do.DRAIN),
                 order=pass_order(use) if use.way is not None else (0, False),
@@ -128,37 +131,61 @@ class Planner:
             ]
 
 
-def _describe(group: RingGroup, event: RingEvent) -> PlannedEvent:
+def _named_lanes(uses: Sequence[Use]) -> dict[RingEvent, dict[int, int]]:
+    """Events all of whose lanes are named by constants: their lanes, numbered without gaps."""
+    named: dict[RingEvent, dict[int, int] | None] = {}
+    for use in uses:
+        lanes = named.setdefault(use.event, {})
+        if isinstance(use.lane, int) and lanes is not None:
+            lanes[use.lane] = 0
+        else:
+            named[use.event] = None
+    return {
+        event: {lane: number for number, lane in enumerate(sorted(lanes))}
+        for event, lanes in named.items()
+        if lanes is not None
+    }
+
+
+def _describe(group: RingGroup, event: RingEvent, lanes: int) -> PlannedEvent:
     """Names the hazard: what the phase before does, what the phase behind does, and where."""
     first, *others = group.members
     before = _Side.of(first, event.phase, event.src)
     after = _Side.of(first, (event.phase + 1) % len(group.ring.signature), event.dst)
-    hazard = _HAZARDS.get((before.writes, after.writes), "order")
+    hazard = "order"
+    if before.site is not None and after.site is not None:
+        hazard = "WAR" if not before.writes else "RAW" if after.reads else "WAW"
     lease = "a later lease: " if event.hand is Hand.FREE else ""
     why = f"{hazard} on {first.pool.name} ({first.pool.sets[0].tile.space.buffer}): {before}, then {lease}{after}"
     if others:
         why += f"; so for {', '.join(member.pool.name for member in others)}"
-    return PlannedEvent(f"{group.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, group.lanes, why)
-
-
-_HAZARDS = {(True, False): "RAW", (False, True): "WAR", (True, True): "WAW"}
+    return PlannedEvent(f"{group.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, lanes, why)
 
 
 @dataclass(frozen=True)
 class _Side:
-    """What one pipe does in one phase of a ring: its first access, unless it only passes slots on."""
+    """What one pipe does in one phase of a ring: its first operation there, unless it only passes slots on."""
 
     pipe: Pipe
     site: Site | None
+    reads: bool
     writes: bool
+    """Whether any of its operations there does."""
 
     @staticmethod
     def of(fences: PoolFences, phase: int, pipe: Pipe) -> "_Side":
         sites = [site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes]
-        return _Side(pipe, sites[0] if sites else None, any(site.access.role.writes for site in sites))
+        first = [site for site in sites if site.op.key == sites[0].op.key]
+        return _Side(
+            pipe,
+            first[0] if first else None,
+            any(site.access.role.reads for site in first),
+            any(site.access.role.writes for site in sites),
+        )
 
     def __str__(self) -> str:
         if self.site is None:
             return f"{self.pipe} passes it on"
         where = f" at {self.site.op.place}" if self.site.op.place else ""
-        return f"{self.pipe} {'writes' if self.writes else 'reads'} it by {self.site.op.name}{where}"
+        verb = "reads" if not self.writes else "updates" if self.reads else "writes"
+        return f"{self.pipe} {verb} it by {self.site.op.name}{where}"

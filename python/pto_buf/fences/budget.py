@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 
 from pto_buf.fences.actions import Planner
 from pto_buf.fences.groups import RingGroup, ring_groups
-from pto_buf.fences.ids import Lanes, Shortage, missing_returns, number_events
+from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events
 from pto_buf.fences.outline import outline
 from pto_buf.fences.pools import PoolFences, keeps_promise
 from pto_buf.fences.reduction import Body, Ends, Everything, Nest, Signal, Work, droppable
 from pto_buf.fences.tree import Tree
-from pto_buf.hw import Target
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class Fitted:
     lost: tuple[str, ...]
 
 
-def fit_ids(fenced: Sequence[PoolFences], tree: Tree, target: Target) -> Fitted:
-    """Plans all rings and handshakes; takes lanes, then rings, away until the ids suffice."""
+def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fitted:
+    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice."""
     pools = list(fenced)
     groups = list(ring_groups(pools, tree))
     narrowed: dict[str, str] = {}
@@ -37,7 +36,7 @@ def fit_ids(fenced: Sequence[PoolFences], tree: Tree, target: Target) -> Fitted:
         planner.handshakes(pools)
         for group in groups:
             planner.ring(group)
-        short = _shortage(planner, tree, target)
+        short = _shortage(planner, tree, reserved)
         if short is None:
             return Fitted(tuple(pools), planner, tuple(narrowed.values()))
         wanting = [
@@ -73,9 +72,8 @@ def _narrower(group: RingGroup, tree: Tree) -> RingGroup | None:
     return None
 
 
-def _shortage(planner: Planner, tree: Tree, target: Target) -> Shortage | None:
+def _shortage(planner: Planner, tree: Tree, reserved: Reserved) -> Shortage | None:
     """Whether the ids are too few. Adds the returns to the plan that make them enough, where that helps."""
-    reserved = target.reserved_ids
     kept, lanes, body = _reduced(planner, tree)
     found = number_events(lanes, body, reserved)
     if not isinstance(found, Shortage):

@@ -23,8 +23,8 @@ class RingGroup:
 
     @property
     def slots(self) -> int:
-        """The most slots that one of the pools has."""
-        return max(member.pool.lanes for member in self.members)
+        """The most lanes that one of the pools would have alone."""
+        return max(member.lanes for member in self.members)
 
     @property
     def name(self) -> str:
@@ -39,7 +39,7 @@ class RingGroup:
 def ring_groups(fenced: Sequence[PoolFences], tree: Tree) -> tuple[RingGroup, ...]:
     """The rings of all pools that have one, in program order of their first access."""
     alone = [
-        RingGroup((member,), member.ring, member.home, member.pool.lanes)
+        RingGroup((member,), member.ring, member.home, member.lanes)
         for member in fenced
         if member.ring is not None and member.home is not None
     ]

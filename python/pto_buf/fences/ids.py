@@ -8,9 +8,13 @@ hardware tells flags apart by source and id alone; after that ids are counted fo
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from pto_buf.fences.reduction import Body, Everything, Signal
 from pto_buf.hw import EVENT_IDS, Pipe
+
+Reserved: TypeAlias = frozenset[tuple[Pipe, Pipe, int]]
+"""Flags (source, destination, id) that no event may use."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +35,7 @@ class Shortage:
     wanted: int
 
 
-def number_events(
-    events: Sequence[Lanes], body: Body, reserved: frozenset[tuple[Pipe, Pipe, int]]
-) -> Mapping[int, int] | Shortage:
+def number_events(events: Sequence[Lanes], body: Body, reserved: Reserved) -> Mapping[int, int] | Shortage:
     """The first id of each event, by the event's number; or the first pair of pipes that has too few."""
     found: dict[int, int] = {}
     short: dict[Pipe, None] = {}
@@ -109,9 +111,7 @@ class Return:
     set_again: int
 
 
-def missing_returns(
-    events: Sequence[Lanes], body: Body, reserved: frozenset[tuple[Pipe, Pipe, int]]
-) -> tuple[Return, ...] | None:
+def missing_returns(events: Sequence[Lanes], body: Body, reserved: Reserved) -> tuple[Return, ...] | None:
     """Pairs that make ids serve again where a stream of events never comes back; None if those would not be enough."""
     passing = _single(events, body)
     walk = _Passing(events, passing, {}, reserved, returns=[])
@@ -132,7 +132,7 @@ class _Passing:
     events: Sequence[Lanes]
     passing: frozenset[int]
     found: dict[int, int]
-    reserved: frozenset[tuple[Pipe, Pipe, int]]
+    reserved: Reserved
     returns: list[Return] | None = None
     """What was missing, where missing pairs are to be found rather than refused."""
     known: dict[Pipe, _Clock] = field(default_factory=dict[Pipe, _Clock])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pto_buf.fences.actions import Action, PlannedEvent, Rank
 from pto_buf.fences.barriers import barriers
 from pto_buf.fences.budget import fit_ids
+from pto_buf.fences.ids import Reserved
 from pto_buf.fences.pools import Pool, PoolFences, fence_pool
 from pto_buf.fences.tree import Site, build_tree
 from pto_buf.hw import Pipe, Target
@@ -23,7 +24,9 @@ class FencePlan:
     """Overlap that was given up, and why, for each pool without a ring."""
 
 
-def plan_fences(program: Program, pools: Sequence[Pool], flow: Flow, target: Target) -> FencePlan:
+def plan_fences(
+    program: Program, pools: Sequence[Pool], flow: Flow, target: Target, reserved: Reserved = frozenset()
+) -> FencePlan:
     """Fences for every conflict through slots. `pools` holds each slot set once, grouped by shared bytes."""
     tree = build_tree(program)
     by_set = {slots.key: number for number, pool in enumerate(pools) for slots in pool.sets}
@@ -31,7 +34,7 @@ def plan_fences(program: Program, pools: Sequence[Pool], flow: Flow, target: Tar
     for site in tree.sites:
         sites[by_set[site.access.slots.key]].append(site)
     fenced = [fence_pool(pool, mine, tree, flow) for pool, mine in zip(pools, sites, strict=True)]
-    fitted = fit_ids(fenced, tree, target)
+    fitted = fit_ids(fenced, tree, reserved)
     unordered = frozenset(pipe for pipe in Pipe if pipe not in target.ordered_pipes)
     order = _Order(fitted.fenced, by_set)
     reached = [site for fences in fitted.fenced for site in fences.sites]

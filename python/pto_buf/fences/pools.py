@@ -10,6 +10,7 @@ from pto_buf.fences.rings import Ring, ring_of, uses_of
 from pto_buf.fences.tree import Site, Span, Tree, item_in
 from pto_buf.fences.unify import common_signature, stretched
 from pto_buf.hw import Pipe
+from pto_buf.slots.bounds import bounds
 from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Branch, SlotSet
 
@@ -25,8 +26,8 @@ class Pool:
         return "+".join(slots.name for slots in self.sets)
 
     @property
-    def lanes(self) -> int:
-        return self.sets[0].count
+    def slots(self) -> int:
+        return max(slots.count for slots in self.sets)
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class PoolFences:
     """`ring` is None where the accesses hand over by handshake; `reason` then says why."""
 
     pool: Pool
+    lanes: int
+    """One for each slot, without those behind the last slot that an access reaches."""
     sites: tuple[Site, ...]
     ring: Ring | None
     shapes: tuple[Shape, ...]
@@ -89,10 +92,12 @@ def fence_pool(pool: Pool, sites: Sequence[Site], tree: Tree, flow: Flow) -> Poo
     """The fences of one pool. `sites` are its accesses in program order."""
     groups = components(sites, tree, flow)
     reached = tuple(site for site in sites if site.key in flow.origins)
-    found = _ring_for(pool, groups, reached, tree, flow)
+    lanes = min(max((bounds(site.access.term).high + 1 for site in reached), default=1), pool.slots)
+    found = _ring_for(pool, lanes, groups, reached, tree, flow)
     ring, shapes, reason = (None, (), found) if isinstance(found, str) else (*found, None)
     return PoolFences(
         pool,
+        lanes,
         reached,
         ring,
         shapes,
@@ -108,11 +113,13 @@ def fence_pool(pool: Pool, sites: Sequence[Site], tree: Tree, flow: Flow) -> Poo
 _Found = tuple[Ring, tuple[Shape, ...]]
 
 
-def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tree: Tree, flow: Flow) -> _Found | str:
+def _ring_for(
+    pool: Pool, lanes: int, groups: Sequence[Component], sites: Sequence[Site], tree: Tree, flow: Flow
+) -> _Found | str:
     """The ring of a pool with the shapes of its components, or why there is none."""
     if not groups:
         return ring_of(()), ()
-    if len(pool.sets) > 1 and pool.lanes > 1:
+    if len(pool.sets) > 1 and pool.slots > 1:
         return "slot sets of several slots share its bytes"
     contained = [contained_shape(group) for group in groups if not group.carried]
     for shape in contained:
@@ -135,7 +142,7 @@ def _ring_for(pool: Pool, groups: Sequence[Component], sites: Sequence[Site], tr
         together = tuple(shape for shape in fitted if shape is not None)
         ring = ring_of(signature)
         phase = {key: number for shape in together for key, number in shape.phase.items()}
-        if (carried or not alike) and not _holds(ring, together, phase, sites, pool.lanes, tree):
+        if (carried or not alike) and not _holds(ring, together, phase, sites, lanes, tree):
             continue
         return ring, together
     return reason

@@ -92,10 +92,13 @@ class Use:
 def uses_of(
     ring: Ring, shapes: Sequence[Shape], lanes: int, home: Span, tree: Tree, *, keep_idle: bool = False
 ) -> list[Use]:
-    """All sets and waits of a ring. `home` spans every access: primes stand before it, drains behind it.
+    """All sets and waits of a ring, in program order for each event. `home` spans every access.
 
+    Primes stand at the start of the home block and drains at its end: further inside, a prime would come behind what
+    its pipe does before, and what a pipe does behind a drain would wait for the ring's last lease.
     Tokens that order nothing are left out unless `keep_idle`.
     """
+    last = len(tree.blocks[home.block].nodes) - 1
     uses: list[Use] = []
     pieces = [piece for shape in shapes for piece in shape.pieces]
     closings = [use for shape in shapes for use in _closing_uses(ring, shape, lanes, tree)]
@@ -114,11 +117,9 @@ def uses_of(
             continue
         inner, taken, kept = (inner, set[int](), set[int]()) if keep_idle else _without_idle_tokens(inner, home)
         reached = range(lanes) if any(isinstance(use.lane, Site) for use in inner) else sorted({*lanes_of(inner)})
-        uses += [
-            Use(event, Do.PRIME, event.phase, home.block, home.first, lane) for lane in reached if lane not in taken
-        ]
+        uses += [Use(event, Do.PRIME, event.phase, home.block, 0, lane) for lane in reached if lane not in taken]
         uses += inner
-        uses += [Use(event, Do.DRAIN, 0, home.block, home.last, lane) for lane in reached if lane not in kept]
+        uses += [Use(event, Do.DRAIN, 0, home.block, last, lane) for lane in reached if lane not in kept]
     return uses
 
 
