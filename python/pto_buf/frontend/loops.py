@@ -58,7 +58,7 @@ def _unroll(ctx: Context, node: ast.For, header: Header, run: Run) -> None:
 def _counted(ctx: Context, node: ast.For, header: Header, flow: Flow, run: Run) -> None:
     carries = carried_names(ctx, node, flow, header.carried, header.counter)
     numbers = Numbers(ctx, node, node.body, carries)
-    tiles = Tiles(ctx, node, carries, live_values(ctx, node, flow))
+    tiles = Tiles(ctx, node, carries, live_values(ctx, node, flow, carries))
     with ctx.at(node):
         lower, upper, step = (ssa(ctx, value) for value in (header.lower, header.upper, header.step))
         inits = numbers.inits()
@@ -120,9 +120,13 @@ def _trips(ctx: Context, node: ast.For, header: Header) -> Number:
     return binary(ctx, node, ast.FloorDiv(), rounded, header.step)
 
 
-def live_values(ctx: Context, node: ast.For | ast.While, flow: Flow) -> dict[str, Value]:
-    """The names that are read inside the loop before they are bound there, or behind it, with what they are now."""
-    live = flow.live_after(node) | flow.reads_in(node)
+def live_values(ctx: Context, node: ast.For | ast.While, flow: Flow, carries: Sequence[Carry]) -> dict[str, Value]:
+    """The names that are read inside the loop before they are bound there, or behind it, with what they are now.
+
+    A name that only the loop's yield binds is another thing behind it.
+    """
+    inside = flow.reads_in(node)
+    live = (flow.live_after(node) - {carry.outer for carry in carries}) | inside
     return {name: value for name, value in ctx.scope.bindings.items() if name in live}
 
 

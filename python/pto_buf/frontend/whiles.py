@@ -64,7 +64,7 @@ def _loop(
 ) -> None:
     carries = carried_names(ctx, node, flow, explicit, None)
     numbers = Numbers(ctx, node, body, carries)
-    tiles = Tiles(ctx, node, carries, live_values(ctx, node, flow))
+    tiles = Tiles(ctx, node, carries, live_values(ctx, node, flow, carries))
     with ctx.at(node):
         inits = numbers.inits()
     types = [init.type for init in inits]
