@@ -20,6 +20,14 @@ class NotConstantError(Exception):
         self.why = why
 
 
+class Known(ast.expr):
+    """A constant that stands where an expression would: the source says it in another place."""
+
+    def __init__(self, value: object):
+        super().__init__()
+        self.value = value
+
+
 Lookup = Callable[[str], object]
 """What a name stands for. Raises KeyError for a name that is not constant."""
 
@@ -107,7 +115,7 @@ def evaluate(node: ast.expr, lookup: Lookup) -> object:
 
 def _evaluate(node: ast.expr, lookup: Lookup) -> object:
     match node:
-        case ast.Constant():
+        case ast.Constant() | Known():
             return node.value
         case ast.Name():
             try:

@@ -22,7 +22,7 @@ from pto_buf.frontend.placement import place_sets
 from pto_buf.frontend.samples import Shaped
 from pto_buf.frontend.statements import Reader
 from pto_buf.frontend.types import Annotation, ScalarType, ShapelessType, TensorType, annotation
-from pto_buf.frontend.values import Number, Scalar, Static, Tensor
+from pto_buf.frontend.values import Number, Scalar, Static, Tensor, Unbound
 from pto_buf.hw import Core, Space, Target
 from pto_buf.tile import DTYPE_BITS
 
@@ -48,6 +48,10 @@ def read_kernel(
     except DiagnosticError as err:
         collector.add(err)
         return None
+    for name in function.hidden:
+        ctx.scope.bindings[name] = Unbound(
+            ctx.place(function.node), "comes from the orchestration around this scope, which does not say what it is"
+        )
     flow = Flow()
     flow.run(body)
     memrefs = MemRefs()

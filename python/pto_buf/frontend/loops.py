@@ -4,9 +4,11 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import scf
+from xdsl.dialects.arith import IndexCastOp
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Block, Region
 
+from pto_buf.dialect.kernel import GetBlockIdxOp
 from pto_buf.frontend.builder import INDEX
 from pto_buf.frontend.carries import Carry, Numbers, Tiles, same_tensor
 from pto_buf.frontend.context import Context
@@ -36,13 +38,17 @@ def loop(ctx: Context, node: ast.For, flow: Flow, run: Run) -> None:
 def _spmd(ctx: Context, node: ast.For, header: Header, run: Run) -> None:
     """The device scope: no loop, its variable is the index of the block."""
     if header.counter is not None:
-        if known_int(header.upper) == 1:
-            ctx.scope.bindings[header.counter] = Static(0)
-        else:
-            ctx.scope.bindings[header.counter] = Unbound(
-                ctx.place(node), "is the block index of pl.spmd with several blocks, which is not supported"
-            )
+        last = known_int(header.upper)
+        with ctx.at(node):
+            ctx.scope.bindings[header.counter] = Static(0) if last == 1 else block_index(ctx, last)
     run(ctx, node.body)
+
+
+def block_index(ctx: Context, blocks: int | None) -> Scalar:
+    """The index of the block that runs the kernel, of `blocks` in all."""
+    number = ctx.builder.add(GetBlockIdxOp()).value
+    index = ctx.builder.add(IndexCastOp(number, INDEX)).result
+    return Scalar(index, "index", 0, None if blocks is None else blocks - 1)
 
 
 def _unroll(ctx: Context, node: ast.For, header: Header, run: Run) -> None:

@@ -6,12 +6,13 @@ the DSL is passed over, so a file may import what is not installed and have a `m
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from pto_buf.errors import DiagnosticError, Place
 from pto_buf.frontend.constants import NotConstantError, evaluate
 from pto_buf.frontend.names import ROOTS, Symbol, member
+from pto_buf.frontend.outline import as_function, outline
 from pto_buf.frontend.samples import Samples
 
 
@@ -63,6 +64,8 @@ class Function:
     method: bool
     globals: Mapping[str, object]
     """Constants and names of the DSL that its body sees."""
+    hidden: tuple[str, ...] = ()
+    """Names that come from orchestration around it, which does not say what they are."""
 
     @property
     def symbol(self) -> str:
@@ -192,13 +195,42 @@ def _bind_target(target: ast.expr, value: ast.expr, names: dict[str, object]) ->
 def _scan_function(node: ast.FunctionDef, names: Mapping[str, object], prefix: str, module: SourceModule) -> None:
     kind = _kind(node, names)
     if kind is not None:
-        name = prefix + node.name
-        module.functions[name] = Function(name, kind, node, bool(prefix), names)
+        _add(node, kind, names, prefix, False, module)
         return
     inner = {**_with_defaults(node, names)}
     for name, value in module.samples.constants(node, names).items():
         inner.setdefault(name, value)
     _scan_body(node.body, inner, prefix, module)
+
+
+def _add(
+    node: ast.FunctionDef, kind: Kind, names: Mapping[str, object], prefix: str, method: bool, module: SourceModule
+) -> None:
+    """Add a decorated function, or the kernels that stand in it."""
+    name = prefix + node.name
+    whole = Function(name, kind, node, method, names)
+    if kind not in (Kind.OPEN, Kind.HOST):
+        module.functions[name] = whole
+        return
+    found = outline(node, names)
+    alone = len(found.scopes) == 1 and not found.nested and not found.work
+    if kind is Kind.OPEN and (alone or (not found.scopes and (not found.work or _touches_tiles(node)))):
+        module.functions[name] = whole
+        return
+    module.functions[name] = replace(whole, kind=Kind.HOST)
+    for number, scope in enumerate(found.scopes, 1):
+        hint = scope.hint if scope.hint is not None and scope.hint.isidentifier() else f"{node.name}_{number}"
+        inner, hidden = as_function(scope, hint)
+        key = f"{name}.{hint}" if f"{name}.{hint}" not in module.functions else f"{name}.{hint}_{number}"
+        module.functions[key] = Function(key, Kind.INCORE, inner, False, names, hidden)
+
+
+_TILE_CALLS = frozenset({"load", "store", "create_tile", "create_tile_buffers", "tile"})
+
+
+def _touches_tiles(node: ast.FunctionDef) -> bool:
+    """Whether a body without device scopes is device code itself: it names ops that only tiles have."""
+    return any(isinstance(one, ast.Attribute) and one.attr in _TILE_CALLS for one in ast.walk(node))
 
 
 def _with_defaults(node: ast.FunctionDef, names: Mapping[str, object]) -> Mapping[str, object]:
@@ -224,8 +256,7 @@ def _scan_class(node: ast.ClassDef, names: Mapping[str, object], prefix: str, mo
         if isinstance(statement, ast.FunctionDef):
             kind = _kind(statement, inner)
             if kind is not None:
-                name = f"{prefix}{node.name}.{statement.name}"
-                module.functions[name] = Function(name, kind, statement, is_program, inner)
+                _add(statement, kind, inner, f"{prefix}{node.name}.", is_program, module)
 
 
 def _path(decorator: ast.expr, names: Mapping[str, object]) -> str | None:

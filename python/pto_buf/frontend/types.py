@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pto_buf.errors import DiagnosticError
-from pto_buf.frontend.constants import NotConstantError, evaluate
+from pto_buf.frontend.constants import Known, NotConstantError, evaluate
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.names import DType, DynVar, MemRefDecl, Symbol
@@ -72,7 +72,7 @@ def annotation(ctx: Context, node: ast.expr) -> Annotation:
         return annotation(ctx, _quoted(ctx, node, node.value))
     if not isinstance(node, ast.Subscript):
         return _bare(ctx, node)
-    head = constant(ctx, node.value) if isinstance(node.value, (ast.Name, ast.Attribute)) else None
+    head = constant(ctx, node.value) if isinstance(node.value, (ast.Name, ast.Attribute, Known)) else None
     items = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     match head:
         case Symbol(path="Out" | "InOut"):
