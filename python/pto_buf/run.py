@@ -199,10 +199,27 @@ def _script(path: Path, arguments: Sequence[str]) -> Generator[None]:
         place = Place(error.filename or str(path), error.lineno or 0, error.offset or 0)
         raise DiagnosticError.at(place, error.msg, kind="syntax") from error
     except Exception as error:
+        if _ours(error, path):
+            raise
         raise _failed(error, path) from error
     finally:
         sys.argv = argv
         sys.path[:] = search
+
+
+def _ours(error: Exception, script: Path) -> bool:
+    """Whether it is a fault of this package: behind the script's last line, and not in what stands in for others."""
+    here, own = Path(__file__).parent, os.path.realpath(script)
+    asked = (here / "sim" / "standins", here / "language")
+    trace, found, reached = error.__traceback__, False, False
+    while trace is not None:
+        file = Path(trace.tb_frame.f_code.co_filename)
+        if os.path.realpath(file) == own:
+            found, reached = False, True
+        elif reached and file.is_relative_to(here):
+            found = not any(file.is_relative_to(folder) for folder in asked)
+        trace = trace.tb_next
+    return found
 
 
 def _failed(error: Exception, path: Path) -> DiagnosticError:

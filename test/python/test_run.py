@@ -1,6 +1,7 @@
 """Running kernel files with CASES and scripts with a main(), as their authors write them."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -286,3 +287,12 @@ def test_modules_beside_the_script_can_be_imported(script: Path, tmp_path: Path)
     (tmp_path / "beside_the_script.py").write_text("STATUS = 4\n")
     script.write_text("import beside_the_script\nraise SystemExit(beside_the_script.STATUS)\n")
     assert run_script(script, [], Compiler(), root=tmp_path) == 4
+
+
+def test_a_fault_of_ours_is_not_laid_at_the_scripts_door(script: Path, tmp_path: Path) -> None:
+    def fail(*asked: object) -> ModuleOp:
+        nothing: Any = None
+        return parse(nothing)
+
+    with pytest.raises(TypeError):
+        run_script(script, [], fail, root=tmp_path)
