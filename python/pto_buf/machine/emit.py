@@ -16,6 +16,7 @@ from pto_buf.machine.layout import regions_of
 from pto_buf.machine.scalar import ScalarError
 from pto_buf.machine.steps import Exec, GlobalRegion, Region, Step, TileRef, Trips
 from pto_buf.source import place_of
+from pto_buf.tile import TileSpec
 
 Maker = Callable[[Registers, Trips], Step]
 
@@ -60,7 +61,7 @@ class _Memory:
     """What an op reads and writes. A trip often touches the same tiles as one before it."""
 
     def __init__(self) -> None:
-        self._regions: dict[TileRef, tuple[Region, ...]] = {}
+        self._regions: dict[tuple[TileSpec, int, int, int, int, int], tuple[Region, ...]] = {}
 
     def of(self, row: OpRow, operands: Mapping[str, Any]) -> _Footprints:
         """On-chip reads and writes, global reads and writes."""
@@ -84,7 +85,7 @@ class _Memory:
         return tuple(reads), tuple(writes), tuple(global_reads), tuple(global_writes)
 
     def _of_tile(self, ref: TileRef) -> tuple[Region, ...]:
-        key = replace(ref, v_rows=0, v_cols=0)
+        key = ref.base, ref.address, ref.row, ref.col, ref.rows, ref.cols
         if key not in self._regions:
             self._regions[key] = regions_of(ref)
         return self._regions[key]

@@ -53,11 +53,10 @@ class OnChip:
 
     def _boxes(self, ref: TileRef) -> Array:
         """The storage as (row of boxes, row in box, column of boxes, column in box)."""
-        base = ref.base.with_valid(None, None)
-        view = self._views.get((base, ref.address))
+        key = ref.base, ref.address
+        view = self._views.get(key)
         if view is None:
-            view = self._view(base, ref.address)
-            self._views[base, ref.address] = view
+            view = self._views[key] = self._view(*key)
         return view
 
     def _view(self, base: TileSpec, address: int) -> Array:

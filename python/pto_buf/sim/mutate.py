@@ -1,6 +1,6 @@
 """Takes set/wait pairs out of a kernel, one after another, to see which of them its result depends on."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -71,30 +71,35 @@ def executed_pairs(steps: Iterable[Step]) -> tuple[Pair, ...]:
     return tuple(pairs)
 
 
-def without(pairs: Sequence[Pair]) -> Callable[[Steps], Steps]:
-    """An edit of a core's steps that leaves the sets and waits of these pairs out."""
+def without(steps: Steps, pairs: Sequence[Pair]) -> Steps:
+    """The steps of a core with the sets and waits of these pairs left out."""
     gone = frozenset((pair.key, pair.number) for pair in pairs)
+    sets: dict[Key, int] = {}
+    waits: dict[Key, int] = {}
+    answer: Any = None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration:
+            return
+        answer = None
+        if isinstance(step, (SetFlag, WaitFlag)):
+            counts = sets if isinstance(step, SetFlag) else waits
+            key = (step.src, step.dst, step.id)
+            number = counts.get(key, 0)
+            counts[key] = number + 1
+            if (key, number) in gone:
+                continue
+        answer = yield step
 
-    def edit(steps: Steps) -> Steps:
-        sets: dict[Key, int] = {}
-        waits: dict[Key, int] = {}
-        answer: Any = None
-        while True:
-            try:
-                step = steps.send(answer)
-            except StopIteration:
-                return
-            answer = None
-            if isinstance(step, (SetFlag, WaitFlag)):
-                counts = sets if isinstance(step, SetFlag) else waits
-                key = (step.src, step.dst, step.id)
-                number = counts.get(key, 0)
-                counts[key] = number + 1
-                if (key, number) in gone:
-                    continue
-            answer = yield step
 
-    return edit
+def _source(launch: Launch, first: Sequence[Step], core: CoreId) -> Steps:
+    """What the core does; for the first block, whose numbers cannot depend on memory, as it was recorded."""
+    return _replayed(first) if core.block == 0 else launch.steps(core)
+
+
+def _replayed(steps: Sequence[Step]) -> Steps:
+    yield from steps
 
 
 def remove_each_pair(launch: Launch, *, by_site: bool = False) -> tuple[Verdict, ...]:
@@ -115,15 +120,17 @@ def remove_each_pair(launch: Launch, *, by_site: bool = False) -> tuple[Verdict,
     groups: dict[object, list[Pair]] = {}
     for pair in executed_pairs(steps):
         groups.setdefault(pair.sites if by_site else (pair.key, pair.number), []).append(pair)
-    return tuple(_verdict(launch, expected, tuple(group), pipes) for group in groups.values())
+    return tuple(_verdict(launch, steps, expected, tuple(group), pipes) for group in groups.values())
 
 
-def _verdict(launch: Launch, expected: Run, pairs: tuple[Pair, ...], pipes: Sequence[Pipe]) -> Verdict:
+def _verdict(
+    launch: Launch, steps: Sequence[Step], expected: Run, pairs: tuple[Pair, ...], pipes: Sequence[Pipe]
+) -> Verdict:
     first = pairs[0].set.dst
     displaced: Order | None = None
     for pipe in sorted(pipes, key=lambda pipe: pipe is not first):
         order = late(pipe)
-        run = simulate(launch, order, without(pairs))
+        run = simulate(launch, order, lambda core: without(_source(launch, steps, core), pairs))
         if run.faults:
             return Verdict(pairs, run.faults[0].kind, order)
         if difference(expected, run) is not None:

@@ -67,11 +67,12 @@ class Launch:
         return execute(self.function, self.scalars, limit=self.limit, core=core, meter=meter)
 
 
-def simulate(launch: Launch, order: Order, edit: Callable[[Steps], Steps] = lambda steps: steps) -> Run:
+def simulate(launch: Launch, order: Order, source: Callable[[CoreId], Steps] | None = None) -> Run:
     """Run every block of the kernel, one after another, on copies of the arrays.
 
-    The cores of a block run together. `edit` may change what a core does. Faults end the run of their block and are
-    in the result. Raises UsageError for missing or ill-typed arguments, DiagnosticError for what cannot be simulated.
+    The cores of a block run together. `source` gives the steps of each core, in place of the launch's own.
+    Faults end the run of their block and are in the result. Raises UsageError for missing or ill-typed arguments,
+    DiagnosticError for what cannot be simulated.
     """
     function, arrays = launch.function, launch.arrays
     target = target_of(function)
@@ -82,9 +83,8 @@ def simulate(launch: Launch, order: Order, edit: Callable[[Steps], Steps] = lamb
     for block in range(launch.blocks):
         cores = cores_of_block(launch, block)
         values = Values(target, memory, _homes(cores), overlap=order.policy is Policy.LATE)
-        engine = Engine(
-            [edit(launch.steps(core)) for core in cores], values, order, _roles(cores), target.name == "a2a3"
-        )
+        steps = [(source or launch.steps)(core) for core in cores]
+        engine = Engine(steps, values, order, _roles(cores), target.name == "a2a3")
         try:
             engine.run()
         except SimulationFault as error:
