@@ -84,9 +84,13 @@ def test_the_trip_since_an_unknown_start():
     assert not may_be_equal(rem(ITER, 2), rem(ITER, 2), Trips(ITER, start, Const(1)), 1)
 
 
-def test_what_may_be_negative_is_unknown():
-    lag = Apply(Fn.REMS, plus(ITER, -1), Const(3))
-    assert may_be_equal(lag, lag, ONE_BY_ONE, 1)
+def test_signs_count():
+    lag = plus(ITER, -1)
+    signed = Apply(Fn.REMS, lag, Const(3))
+    assert not may_be_equal(signed, signed, ONE_BY_ONE, 1)
+    assert may_be_equal(signed, signed, ONE_BY_ONE, 3)
+    # read without a sign, -1 is a multiple of 3, as is 0 in the trip behind it
+    assert may_be_equal(rem(lag, 3), rem(lag, 3), ONE_BY_ONE, 1)
 
 
 def any_term(rng: random.Random, depth: int) -> Term:
