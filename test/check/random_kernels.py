@@ -182,7 +182,8 @@ def changed_kernel(rng: random.Random) -> str:
     at = rng.choice(fences)
     what = rng.choice(["remove", "repeat", "move", "id"])
     if what == "id" and "<EVENT_ID" in lines[at]:
-        lines[at] = lines[at].replace(lines[at][lines[at].index("<EVENT_ID") + 9], str(rng.randint(0, 3)))
+        head = lines[at].index("<EVENT_ID") + 9
+        lines[at] = f"{lines[at][:head]}{rng.randint(0, 3)}{lines[at][head + 1 :]}"
     elif what == "repeat":
         lines.insert(at, lines[at])
     elif what == "move":

@@ -14,8 +14,8 @@ from pto_buf.check.steps import Access, Box, Bytes
 from pto_buf.hw import Space
 
 Where: TypeAlias = Bytes | Box
-Atom: TypeAlias = tuple[Space | int, tuple[int, ...]]
-"""The space or the argument, and which piece of it."""
+Atom: TypeAlias = tuple[tuple[Space, int] | int, tuple[int, ...]]
+"""The space of a core or the argument, and which piece of it."""
 
 
 class Atoms:
@@ -25,12 +25,12 @@ class Atoms:
         found: dict[Where, bool] = {}
         for access in accesses:
             found[access.where] = found.get(access.where, False) or access.writes
-        spaces: dict[Space, set[int]] = {}
+        spaces: dict[tuple[Space, int], set[int]] = {}
         boxes: dict[int, list[Box]] = {}
         written: set[int] = set()
         for where, writes in found.items():
             if isinstance(where, Bytes):
-                spaces.setdefault(where.space, set()).update(end for run in where.runs for end in run)
+                spaces.setdefault((where.space, where.core), set()).update(end for run in where.runs for end in run)
             else:
                 boxes.setdefault(where.argument, []).append(where)
                 if writes:
@@ -52,10 +52,11 @@ class Atoms:
             if array is not None:
                 yield from ((where.argument, piece) for piece in array.pieces(where))
             return
-        ends = self._ends[where.space]
+        space = where.space, where.core
+        ends = self._ends[space]
         for start, end in where.runs:
             for number in range(bisect_left(ends, start), bisect_left(ends, end)):
-                yield where.space, (number,)
+                yield space, (number,)
 
 
 def _array(boxes: Sequence[Box]) -> "_Grid | _Flat":

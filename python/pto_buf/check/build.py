@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import UnitAttr
+from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from pto_buf.check.arrays import Arrays
 from pto_buf.check.memory import Memory
 from pto_buf.check.numbers import term_of, width_of
 from pto_buf.check.program import (
     Assign,
-    Barrier,
     Branch,
     Code,
     End,
@@ -25,15 +25,13 @@ from pto_buf.check.program import (
     Next,
     Program,
     Run,
-    SetFlag,
     Site,
     VarInfo,
-    WaitFlag,
 )
-from pto_buf.check.terms import Term, Var, add, const, less
+from pto_buf.check.sync_ops import sync_instruction
+from pto_buf.check.terms import Term, Var, add, less
 from pto_buf.dialect.attributes import KernelKindAttr
 from pto_buf.dialect.kernel import BlockQueryOp, SectionCubeOp, SectionOp
-from pto_buf.dialect.sync import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.dialect.tiles import AllocTileOp, AssignOp
 from pto_buf.dialect.types import tile_of
@@ -42,6 +40,8 @@ from pto_buf.hw import Core
 from pto_buf.source import place_of
 
 _SCALAR_DIALECTS = ("arith.", "math.")
+_NOTHING = frozenset({"pto.set_ffts", "pto.cmo.cacheinvalid", "pto.print", "pto.trap"})
+"""Ops that touch no tile and order nothing."""
 
 
 def build(function: func.FuncOp) -> Program:
@@ -67,6 +67,7 @@ class _Builder:
         self._sites = 0
         self._loops = 0
         self._memory = Memory(self._terms)
+        self._arrays = Arrays(self._terms, self._element)
 
     # --- the whole ---
 
@@ -90,6 +91,8 @@ class _Builder:
             tuple(arguments),
             tuple(self._variables),
             codes,
+            self._block_values.get("subblock_idx"),
+            self._block_values.get("subblock_num"),
         )
 
     def _codes(self, block: Block) -> Iterator[Code]:
@@ -114,6 +117,9 @@ class _Builder:
         self._variables.append(VarInfo(var, kind, width_of(type) == 1, None if op is None else place_of(op)))
         return var
 
+    def _element(self, op: Operation, name: str) -> Var:
+        return self._variable(name, Kind.CARRIED, IndexType(), op)
+
     # --- ops ---
 
     def _walk(self, block: Block) -> None:
@@ -121,10 +127,6 @@ class _Builder:
             match op:
                 case TileOp():
                     self._tile_op(op)
-                case SetFlagOp() | WaitFlagOp() | SetFlagDynOp() | WaitFlagDynOp():
-                    self._flag(op)
-                case BarrierOp():
-                    self._code.append(Barrier(self._site(op), op.pipe.data))
                 case scf.ForOp():
                     self._for(op)
                 case scf.IfOp():
@@ -142,19 +144,36 @@ class _Builder:
                 case SectionOp():
                     if self._section is None or _core_of(op) is self._section:
                         self._walk(op.body.block)
-                case _ if not self._memory.define(op):
-                    self._other(op)
                 case _:
-                    pass
+                    self._plain(op)
 
-    def _other(self, op: Operation) -> None:
-        if isinstance(op, BlockQueryOp):
-            if op.name not in self._block_values:
-                name = op.name.removeprefix("pto.get_")
-                self._block_values[op.name] = self._variable(name, Kind.ARGUMENT, op.results[0].type)
-            self._terms[op.results[0]] = self._block_values[op.name]
-            self._same.add(op.results[0])
+    def _plain(self, op: Operation) -> None:
+        """An op without regions."""
+        if self._memory.define(op) or op.name in _NOTHING:
             return
+        if isinstance(op, BlockQueryOp):
+            self._query(op)
+            return
+        site = self._site(op)
+        ordering = sync_instruction(op, site, self._terms)
+        done = [ordering] if ordering is not None else self._arrays.visit(op, site) or self._memory.scalar(op, site)
+        if done is None:
+            self._arithmetic(op)
+            return
+        self._code += done
+        for result in op.results:
+            if width_of(result.type) is not None and result not in self._terms:
+                self._terms[result] = self._unknown(op, result)
+
+    def _query(self, op: BlockQueryOp) -> None:
+        """Numbers that the launch gives; they are the same wherever they are asked for."""
+        name = op.name.removeprefix("pto.get_")
+        if name not in self._block_values:
+            self._block_values[name] = self._variable(name, Kind.ARGUMENT, op.value.type)
+        self._terms[op.value] = self._block_values[name]
+        self._same.add(op.value)
+
+    def _arithmetic(self, op: Operation) -> None:
         if not op.name.startswith(_SCALAR_DIALECTS) or op.regions:
             raise DiagnosticError.at(
                 place_of(op), f"'{op.name}' is not known to check-sync, so nothing can be proven", kind="unsupported-op"
@@ -209,11 +228,6 @@ class _Builder:
             )
         self._code.append(Assign(((place.address, self._terms[op.addr]),)))
         self._memory.lies_at(op.tile, place.address)
-
-    def _flag(self, op: SetFlagOp | WaitFlagOp | SetFlagDynOp | WaitFlagDynOp) -> None:
-        lane = const(op.event.data) if isinstance(op, SetFlagOp | WaitFlagOp) else self._terms[op.event]
-        make = SetFlag if isinstance(op, SetFlagOp | SetFlagDynOp) else WaitFlag
-        self._code.append(make(self._site(op), op.src.data, op.dst.data, lane))
 
     # --- control flow ---
 

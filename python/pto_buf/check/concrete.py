@@ -6,10 +6,10 @@ from itertools import product
 
 from pto_buf.check.findings import Finding, RunValues, Status, Verdict
 from pto_buf.check.model import Model
-from pto_buf.check.order import judge
+from pto_buf.check.order import judge, judge_streams
 from pto_buf.check.program import Fresh, Kind, Program
-from pto_buf.check.run import MAX_STEPS, Outcome, RunError, always_zero, walk
-from pto_buf.check.steps import Step
+from pto_buf.check.run import MAX_STEPS, Outcome, RunError, always_zero, streams
+from pto_buf.check.steps import Step, Stream
 from pto_buf.check.terms import Var
 
 GRID_RUNS = 256
@@ -26,14 +26,24 @@ class Choice:
     """The same, for people."""
 
 
+def streams_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Stream]:
+    """What each core does in a run. Raises RunError."""
+    return streams(program, choice.arguments, choice.outcome, limit)
+
+
 def steps_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Step]:
-    """The steps of a run, in the order of issue. Raises RunError."""
-    return list(walk(program, program.codes[0], choice.arguments, choice.outcome, limit))
+    """The steps of a run, in the order of issue, core after core. Raises RunError."""
+    return [step for stream in streams_of(program, choice, limit) for step in stream.steps]
 
 
 def open_arguments(program: Program) -> tuple[Var, ...]:
-    """The values that a run has to be given, in the order in which they are numbered."""
-    return tuple(info.var for info in program.variables if info.kind in (Kind.ARGUMENT, Kind.FIXED))
+    """The values that a run has to be given, in the order in which they are numbered.
+
+    In a mixed kernel the number of a vector core is none: all of them run.
+    """
+    block = (program.subblock, program.subblocks) if len(program.codes) > 1 else ()
+    kinds = (Kind.ARGUMENT, Kind.FIXED)
+    return tuple(info.var for info in program.variables if info.kind in kinds and info.var not in block)
 
 
 def data_dependent(program: Program) -> bool:
@@ -43,7 +53,7 @@ def data_dependent(program: Program) -> bool:
 def check_run(program: Program, model: Model, choice: Choice, limit: int = MAX_STEPS) -> Verdict:
     """The verdict on one run: wrong, or proven for these trip counts."""
     try:
-        result = judge(steps_of(program, choice, limit), model)
+        result = judge_streams(streams_of(program, choice, limit), model)
     except RunError as error:
         return Verdict(Status.INCOMPLETE, program.name, reason=str(error))
     run = tuple((program.variables[key].var.name, value) for key, value in choice.arguments.items())

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pto_buf.check.alarms import Alarms, Trail
 from pto_buf.check.findings import Fault
-from pto_buf.check.ground import FlagKey, Ground
+from pto_buf.check.ground import FlagKey, Ground, lock_key
 from pto_buf.check.knowledge import NUMBER, UNDRAINED, Bits, Goal, Knowledge
-from pto_buf.check.program import Barrier, Code, Local, Run, SetFlag, WaitFlag
+from pto_buf.check.program import Barrier, Code, Local, Lock, Run, SetFlag, WaitFlag
 from pto_buf.check.reason import Reason
 from pto_buf.hw import EVENT_IDS, Pipe
 
@@ -98,7 +98,7 @@ class Effects:
         knowledge.pending |= self._undrained
 
     def barrier(self, one: Barrier, knowledge: Knowledge) -> None:
-        knowledge.barrier(self._bits, one.pipe)
+        knowledge.barrier(self._bits, one.pipe, one.memory)
         if one.pipe is Pipe.ALL:
             knowledge.pending -= self._undrained
         else:
@@ -136,6 +136,32 @@ class Effects:
             flag = (one.src, one.dst, lane)
             if flag in self._flags:
                 self._alarms.cannot_see(Goal(flag=flag))
+
+    def lock(self, at: int, one: Lock, reason: Reason, knowledge: Knowledge, trail: Trail) -> bool:
+        """A buffer lock is taken or given back. False where the run ends. Raises Asked before anything is changed."""
+        number = reason.value(one.lane)
+        knowledge.pending |= self._undrained
+        if number is None:
+            for flag in self._ground.locks[at]:
+                if flag in self._flags:
+                    self._alarms.cannot_see(Goal(flag=flag))
+            return True
+        flag = lock_key(number)
+        goal = flag in self._flags and flag not in self._alarms.gone_flags
+        held = flag in knowledge.pending
+        if one.take:
+            if goal and held:
+                self._alarms.raise_for(Fault.DEADLOCK, Goal(flag=flag), at, trail)
+            knowledge.take(one.pipe, flag, goal)
+        else:
+            if goal and not held:
+                self._alarms.raise_for(Fault.OVERFLOW, Goal(flag=flag), at, trail)
+            knowledge.give(self._bits, one.pipe, flag, goal)
+        return True
+
+    def signal(self, knowledge: Knowledge) -> None:
+        """Between cores: inside one of them it orders nothing that is relied on."""
+        knowledge.pending |= self._undrained
 
     def end(self, at: int, knowledge: Knowledge, trail: Trail) -> None:
         for flag in sorted(knowledge.pending - self._alarms.gone_flags):

@@ -28,6 +28,7 @@ from pto_buf.check.model import Model
 from pto_buf.check.poly import Poly, plus, split, variable
 from pto_buf.check.program import (
     Assign,
+    Await,
     Barrier,
     Branch,
     Code,
@@ -37,10 +38,12 @@ from pto_buf.check.program import (
     Jump,
     Kind,
     Leave,
+    Lock,
     Next,
     Program,
     Run,
     SetFlag,
+    Signal,
     WaitFlag,
 )
 from pto_buf.check.questions import Asked, Exactly, cases
@@ -168,6 +171,13 @@ class Explorer:
                         at += 1
                     case Barrier():
                         self._effects.barrier(one, knowledge)
+                        at += 1
+                    case Lock():
+                        if not self._effects.lock(at, one, reason, knowledge, trail):
+                            return
+                        at += 1
+                    case Signal() | Await():
+                        self._effects.signal(knowledge)
                         at += 1
                     case Branch():
                         way = reason.truth(one.condition)

@@ -37,6 +37,8 @@ class Point:
     site: Site
     pipe: Pipe
     trips: Trips = ()
+    core: str = ""
+    """Which core, where a run has several."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,10 @@ class Finding:
     bytes: tuple[int, int] | None = None
     """One range of bytes (elements of a global array: None) that both touch."""
     flag: tuple[Pipe, Pipe, int] | None = None
+    lock: int | None = None
+    """The number of a buffer lock."""
+    signal: int | None = None
+    """The number of a signal between cores."""
     run: "RunValues" = ()
     """The arguments and data-dependent values of a run that shows it."""
 
@@ -59,7 +65,8 @@ class Finding:
     def key(self) -> tuple[object, ...]:
         """Findings that differ only in the trips that show them have one key."""
         first = None if self.first is None else (self.first.site.key, self.first.pipe)
-        return self.fault, self.second.site.key, self.second.pipe, first, self.hazard, self.memory, self.flag
+        second = self.second.site.key, self.second.pipe
+        return self.fault, second, first, self.hazard, self.memory, self.flag, self.lock, self.signal
 
 
 class Status(StrEnum):

@@ -6,14 +6,20 @@ from dataclasses import dataclass
 
 from pto_buf.check.atoms import Atoms
 from pto_buf.check.model import Model
-from pto_buf.check.program import Code, Local, Run, SetFlag, WaitFlag, Window
+from pto_buf.check.program import Code, Local, Lock, Run, SetFlag, WaitFlag, Window
 from pto_buf.check.run import global_box
 from pto_buf.check.steps import Access
 from pto_buf.check.values import ValueSets
 from pto_buf.check.windows import At, Operand, constant_window, windows_by_argument
-from pto_buf.hw import EVENT_IDS, Pipe, Space
+from pto_buf.hw import BUFFER_IDS, EVENT_IDS, Pipe, Space
 
 FlagKey = tuple[Pipe, Pipe, int]
+"""Source, destination and id; a buffer lock is one too, see `lock_key`."""
+
+
+def lock_key(number: int) -> FlagKey:
+    """A buffer lock among the flags."""
+    return Pipe.ALL, Pipe.S, number
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,8 @@ class Ground:
     reach: Mapping[At, Reach]
     flags: tuple[FlagKey, ...]
     lanes: Mapping[int, tuple[int, ...]]
+    locks: Mapping[int, tuple[FlagKey, ...]]
+    """By instruction, the buffer locks that it may name."""
     loose_lanes: tuple[int, ...]
     """The instructions whose id may lie outside 0..7."""
 
@@ -66,6 +74,7 @@ def survey_ground(code: Code, values: ValueSets, model: Model) -> Ground:
     ranges: dict[Space, list[_Range]] = {}
     roles: dict[At, _Role] = {}
     lanes: dict[int, tuple[int, ...]] = {}
+    locks: dict[int, tuple[FlagKey, ...]] = {}
     loose: list[int] = []
     flags: dict[FlagKey, None] = {}
     for at, one in enumerate(code.instructions):
@@ -82,6 +91,11 @@ def survey_ground(code: Code, values: ValueSets, model: Model) -> Ground:
                 if found is None or len(lanes[at]) < len(found):
                     loose.append(at)
                 flags.update(dict.fromkeys((one.src, one.dst, lane) for lane in lanes[at]))
+            case Lock():
+                found = values.of(one.lane)
+                numbers = range(BUFFER_IDS) if found is None else sorted(found)
+                locks[at] = tuple(lock_key(number) for number in numbers)
+                flags.update(dict.fromkeys(locks[at]))
             case _:
                 pass
     windows = list(_constant_windows(code))
@@ -98,6 +112,7 @@ def survey_ground(code: Code, values: ValueSets, model: Model) -> Ground:
         {at: one.done() for at, one in reach.items()},
         tuple(sorted(flags)),
         lanes,
+        locks,
         tuple(loose),
     )
 

@@ -69,7 +69,7 @@ def lay_out(goals: Sequence[Goal], ground: Ground, model: Model) -> Bits:
     all_writes: dict[int, int] = {}
     bit = 1
     for goal in goals:
-        if goal.flag is not None:
+        if goal.flag is not None and goal.flag[0] is not Pipe.ALL:
             waits[goal.flag] = bit
             needed[NUMBER[goal.flag[0]]] |= bit
             bit <<= 1
@@ -174,9 +174,24 @@ class Knowledge:
             for pipe in told:
                 self.known[pipe] |= bits.waits[flag]
 
-    def barrier(self, bits: Bits, pipe: Pipe) -> None:
+    def take(self, pipe: Pipe, lock: FlagKey, goal: bool) -> None:
+        """A pipe takes a lock: what was complete when it was given back is complete."""
+        told = range(len(PIPES)) if pipe is Pipe.S else (NUMBER[pipe],)
+        for number in told:
+            self.known[number] |= self.tokens.get(lock, 0)
+        if goal:
+            self.pending |= {lock}
+
+    def give(self, bits: Bits, pipe: Pipe, lock: FlagKey, goal: bool) -> None:
+        """A pipe gives a lock back when its earlier work is complete."""
+        number = NUMBER[pipe]
+        self.tokens[lock] = self.tokens.get(lock, 0) | (self.present & (self.known[number] | bits.own[number]))
+        if goal:
+            self.pending -= {lock}
+
+    def barrier(self, bits: Bits, pipe: Pipe, memory: bool = False) -> None:
         if pipe is Pipe.ALL:
-            self._drop(self.present & ~bits.sticky)
+            self._drop(self.present & ~(0 if memory else bits.sticky))
             self.known = [known | self.present for known in self.known]
         else:
             number = NUMBER[pipe]

@@ -1,21 +1,39 @@
 """Where the operands of tile ops lie: pointers, views and tiles of the IR as regions of the checker's program."""
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from pto_buf.check.program import Touch, Window
-from pto_buf.check.terms import Fn, Term, add, apply, const
+from pto_buf.check.program import Instruction, Run, Site, Touch, Window
+from pto_buf.check.terms import Fn, Term, add, apply, const, constant_of
 from pto_buf.check.tiles import Place, whole
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
+from pto_buf.dialect.pointers import (
+    AddPtrOp,
+    GetTensorViewDimOp,
+    GetTensorViewStrideOp,
+    GetValidShapeOp,
+    LoadScalarOp,
+    StoreScalarOp,
+    TileValidColsOp,
+    TileValidRowsOp,
+)
 from pto_buf.dialect.table.row import Operand, Use
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.dialect.tiles import AllocTileOp, SetValidShapeOp, SubviewOp, TileViewOp
 from pto_buf.dialect.types import PtrType, TileBufType
 from pto_buf.errors import DiagnosticError
+from pto_buf.hw import Pipe
 from pto_buf.source import place_of
 from pto_buf.tile import DTYPE_BITS
+
+_VECTORS: Mapping[str, tuple[int, ...]] = {
+    "single_mode_vec1": (1,),
+    "dual_mode_split_m": (0, 1),
+    "dual_mode_split_n": (0, 1),
+}
+"""The vector cores that a move out of the accumulator reaches, by its mode."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +74,7 @@ class Memory:
         """Takes note of an op that names memory; False if it is none."""
         match op:
             case MakeTensorViewOp():
-                pointer = self._pointers.get(op.ptr)
-                if pointer is None:
-                    raise _unsupported(op, "the pointer is no argument of the kernel")
+                pointer = self._pointer(op.ptr, op)
                 size = DTYPE_BITS[op.view.type.data.dtype] // 8
                 self._views[op.view] = _View(pointer, self._all(op.shape), self._all(op.strides), size)
             case PartitionViewOp():
@@ -71,8 +87,10 @@ class Memory:
                 self._places[op.view] = self._seen_as(op)
             case SetValidShapeOp():
                 pass  # moves nothing
-            case _ if op.name == "pto.addptr":
-                self._move_pointer(op)
+            case AddPtrOp():
+                pointer = self._pointer(op.ptr, op)
+                base = add(pointer.base, self._terms[op.offset])
+                self._pointers[op.result] = replace(pointer, base=base)
             case _:
                 return False
         return True
@@ -88,12 +106,47 @@ class Memory:
         base = pointer.base
         return Window(pointer.argument, pointer.name, base, view.shape, view.strides, offsets, sizes, view.size)
 
-    def _move_pointer(self, op: Operation) -> None:
-        source = self._pointers.get(op.operands[0])
-        if source is None:
+    def _pointer(self, value: SSAValue, op: Operation) -> _Pointer:
+        found = self._pointers.get(value)
+        if found is None:
             raise _unsupported(op, "the pointer is no argument of the kernel")
-        base = add(source.base, self._terms[op.operands[1]])
-        self._pointers[op.results[0]] = _Pointer(source.argument, source.name, base)
+        return found
+
+    def scalar(self, op: Operation, site: Site) -> list[Instruction] | None:
+        """What an op of the scalar unit on memory does; None if it is none."""
+        match op:
+            case LoadScalarOp() | StoreScalarOp():
+                pointer, one = self._pointer(op.ptr, op), (const(1),)
+                assert isinstance(op.ptr.type, PtrType)
+                size = DTYPE_BITS[op.ptr.type.data.dtype] // 8
+                base = add(pointer.base, self._terms[op.offset])
+                window = Window(pointer.argument, pointer.name, base, one, one, (const(0),), one, size)
+                stores = isinstance(op, StoreScalarOp)
+                return [Run(site, (Pipe.S,), (Touch(window, not stores, stores),))]
+            case GetTensorViewDimOp() | GetTensorViewStrideOp():
+                self._ask_view(op)
+                return []
+            case TileValidRowsOp() | TileValidColsOp() | GetValidShapeOp():
+                self._ask_tile(op)
+                return []
+            case _:
+                return None
+
+    def _ask_view(self, op: GetTensorViewDimOp | GetTensorViewStrideOp) -> None:
+        view, dim = self._views.get(op.view), constant_of(self._terms[op.dim])
+        if view is not None and dim is not None and 0 <= dim < len(view.shape):
+            self._terms[op.value] = (view.shape if isinstance(op, GetTensorViewDimOp) else view.strides)[dim]
+
+    def _ask_tile(self, op: TileValidRowsOp | TileValidColsOp | GetValidShapeOp) -> None:
+        """Valid extents that the type says; others are only known at run time."""
+        assert isinstance(op.tile.type, TileBufType)
+        rows, cols = op.tile.type.data.valid
+        extents = (
+            (rows, cols) if isinstance(op, GetValidShapeOp) else (rows,) if isinstance(op, TileValidRowsOp) else (cols,)
+        )
+        for result, extent in zip(op.results, extents, strict=True):
+            if extent is not None:
+                self._terms[result] = const(extent)
 
     def _seen_as(self, op: TileViewOp) -> Place:
         """The same bytes in another shape. Of a window that is not one piece, all bytes it is cut from."""
@@ -154,6 +207,7 @@ class Memory:
         start, stop = use.row.extent(use, operand.name)
         if place.whole and (start, stop) != (0, place.base.footprint):
             where = replace(where, runs=((start, stop),))
+        where = replace(where, vectors=_VECTORS.get(use.attr("accToVecMode") or "", (0,)))
         return Touch(where, operand.role.reads, operand.role.writes)
 
 

@@ -48,11 +48,15 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """On-chip bytes: [address + start, address + end) for each of `runs`."""
+    """On-chip bytes: [address + start, address + end) for each of `runs`.
+
+    `vectors` are the vector cores whose buffer it is, where the cube core reaches into it.
+    """
 
     space: Space
     address: Term
     runs: tuple[tuple[int, int], ...]
+    vectors: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +113,39 @@ class WaitFlag:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
+    """With `memory`, what was stored to global memory before can be loaded after."""
+
     site: Site
     pipe: Pipe
+    memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lock:
+    """A pipe takes a buffer lock, or gives it back when its earlier work is complete. Takers come in program order."""
+
+    site: Site
+    pipe: Pipe
+    lane: Term
+    take: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """To the other kind of core in the block, when the earlier work of the pipe is complete."""
+
+    site: Site
+    pipe: Pipe
+    lane: Term
+
+
+@dataclass(frozen=True, slots=True)
+class Await:
+    """Of a signal from the other kind of core."""
+
+    site: Site
+    pipe: Pipe
+    lane: Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +215,10 @@ class End:
     site: Site
 
 
-Instruction: TypeAlias = (
-    Run | SetFlag | WaitFlag | Barrier | Assign | Fresh | Branch | Jump | Enter | Next | Leave | End
-)
+Order: TypeAlias = SetFlag | WaitFlag | Barrier | Lock | Signal | Await
+"""What orders pipes and cores."""
+
+Instruction: TypeAlias = Run | Order | Assign | Fresh | Branch | Jump | Enter | Next | Leave | End
 
 
 @dataclass(frozen=True)
@@ -204,3 +240,7 @@ class Program:
     variables: tuple[VarInfo, ...]
     """By key."""
     codes: tuple[Code, ...]
+    subblock: Var | None = None
+    """Which of the vector cores of its block a core is; None if the program never asks, as if there were one."""
+    subblocks: Var | None = None
+    """How many there are."""

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from pto_buf.check.program import (
     Assign,
+    Await,
     Branch,
     Code,
     Enter,
@@ -13,11 +14,13 @@ from pto_buf.check.program import (
     Kind,
     Leave,
     Local,
+    Lock,
     Loop,
     Next,
     Program,
     Run,
     SetFlag,
+    Signal,
     Touch,
     WaitFlag,
 )
@@ -43,7 +46,7 @@ class Rewriter:
             case Branch():
                 loop = None if one.loop is None else self._loop(one.loop)
                 return replace(one, condition=term(one.condition), loop=loop)
-            case SetFlag() | WaitFlag():
+            case SetFlag() | WaitFlag() | Lock() | Signal() | Await():
                 return replace(one, lane=term(one.lane))
             case Assign():
                 return Assign(tuple((var, term(value)) for var, value in one.pairs))

@@ -1,12 +1,12 @@
 """Walks one concrete run of a kernel: given its arguments, what the scalar unit issues, in order. Pure."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pto_buf.check.program import (
     Assign,
+    Await,
     Barrier,
     Branch,
-    Code,
     End,
     Enter,
     Fresh,
@@ -14,19 +14,40 @@ from pto_buf.check.program import (
     Jump,
     Leave,
     Local,
+    Lock,
     Next,
     Program,
     Run,
     SetFlag,
+    Signal,
     Touch,
     WaitFlag,
     Window,
 )
-from pto_buf.check.steps import Access, Box, Bytes, Did, Done, Fence, Set, Step, Trips, Wait
+from pto_buf.check.steps import (
+    Access,
+    Awaited,
+    Box,
+    Bytes,
+    Did,
+    Done,
+    Fence,
+    Locked,
+    Set,
+    Signalled,
+    Step,
+    Stream,
+    Trips,
+    Wait,
+)
 from pto_buf.check.terms import DivisionError, Env, Term, Var, evaluate
+from pto_buf.hw import Core, Space
 
 Outcome = Callable[[Var, int], int]
 """What a data-dependent variable becomes when it is made for the k-th time, k from 0."""
+
+VECTOR_CORES = 2
+"""Vector cores of a block."""
 
 MAX_STEPS = 2_000_000
 """Instructions that one run may take."""
@@ -41,19 +62,55 @@ def always_zero(var: Var, occurrence: int) -> int:
     return 0
 
 
-def walk(
-    program: Program, code: Code, arguments: Mapping[int, int], outcome: Outcome = always_zero, limit: int = MAX_STEPS
-) -> Iterator[Step]:
-    """The steps of one run. `arguments` gives a value to each argument variable, by key. Raises RunError."""
-    return _Walker(program, arguments, outcome, limit).steps(code.instructions)
+def streams(
+    program: Program, arguments: Mapping[int, int], outcome: Outcome = always_zero, limit: int = MAX_STEPS
+) -> list[Stream]:
+    """What each core of a block does in one run: the cube core, and the vector cores.
+
+    `arguments` gives a value to each argument variable, by key. There are two vector cores if the program asks which
+    one it runs on, else one. Raises RunError.
+    """
+    vectors = 1 if program.subblock is None else VECTOR_CORES
+    cores = [
+        (code, number)
+        for code in program.codes
+        for number in range(vectors if code.core is Core.VECTOR and len(program.codes) > 1 else 1)
+    ]
+    kinds = [code.core for code, _ in cores]
+    found: list[Stream] = []
+    for place, (code, number) in enumerate(cores):
+        given = dict(arguments)
+        if len(program.codes) > 1:
+            given.update({var.key: value for var, value in _block(program, number, vectors)})
+        walker = _Walker(program, given, outcome, limit, kinds, place)
+        steps = tuple(walker.steps(code.instructions))
+        found.append(Stream(code.core if len(cores) > 1 else None, number, steps))
+    return found
+
+
+def _block(program: Program, number: int, vectors: int) -> Iterator[tuple[Var, int]]:
+    if program.subblock is not None:
+        yield program.subblock, number
+    if program.subblocks is not None:
+        yield program.subblocks, vectors
 
 
 class _Walker:
-    def __init__(self, program: Program, arguments: Mapping[int, int], outcome: Outcome, limit: int):
+    def __init__(
+        self,
+        program: Program,
+        arguments: Mapping[int, int],
+        outcome: Outcome,
+        limit: int,
+        kinds: Sequence[Core | None],
+        place: int,
+    ):
         self._program = program
         self._env = dict(arguments)
         self._outcome = outcome
         self._limit = limit
+        self._kinds = kinds
+        self._place = place
         self._made: dict[int, int] = {}
         self._trips: Trips = ()
 
@@ -69,14 +126,20 @@ class _Walker:
             at += 1
             match one:
                 case Run():
-                    accesses = tuple(self._access(touch) for touch in one.touches)
+                    accesses = tuple(access for touch in one.touches for access in self._accesses(touch))
                     yield Did(one.site, one.pipes, accesses, self._trips, one.raises)
                 case SetFlag():
                     yield Set(one.site, one.src, one.dst, self._value(one.lane), self._trips)
                 case WaitFlag():
                     yield Wait(one.site, one.src, one.dst, self._value(one.lane), self._trips)
                 case Barrier():
-                    yield Fence(one.site, one.pipe, self._trips)
+                    yield Fence(one.site, one.pipe, self._trips, one.memory)
+                case Lock():
+                    yield Locked(one.site, one.pipe, self._value(one.lane), one.take, self._trips)
+                case Signal():
+                    yield Signalled(one.site, one.pipe, self._value(one.lane), self._trips)
+                case Await():
+                    yield Awaited(one.site, one.pipe, self._value(one.lane), self._trips)
                 case Assign():
                     env.update([(var.key, self._value(term)) for var, term in one.pairs])
                 case Fresh():
@@ -106,19 +169,31 @@ class _Walker:
         except DivisionError:
             raise RunError("a division by zero") from None
 
-    def _access(self, touch: Touch) -> Access:
+    def _accesses(self, touch: Touch) -> Iterator[Access]:
         where = touch.where
         try:
-            found = local_bytes(where, self._env) if isinstance(where, Local) else global_box(where, self._env)
+            if not isinstance(where, Local):
+                yield Access(global_box(where, self._env), touch.reads, touch.writes)
+                return
+            for owner in self._owners(where):
+                yield Access(local_bytes(where, self._env, owner), touch.reads, touch.writes)
         except DivisionError:
             raise RunError("a division by zero") from None
-        return Access(found, touch.reads, touch.writes)
+
+    def _owners(self, where: Local) -> Sequence[int]:
+        """The cores whose buffers these are."""
+        own = self._kinds[self._place]
+        theirs = Core.VECTOR if where.space is Space.VEC else Core.CUBE
+        if len(self._kinds) == 1 or own is theirs:
+            return (self._place,)
+        others = [number for number, kind in enumerate(self._kinds) if kind is theirs]
+        return others if theirs is Core.CUBE else [others[number] for number in where.vectors if number < len(others)]
 
 
-def local_bytes(where: Local, env: Env) -> Bytes:
+def local_bytes(where: Local, env: Env, core: int = 0) -> Bytes:
     """The bytes under `env`. Raises DivisionError."""
     address = evaluate(where.address, env)
-    return Bytes(where.space, tuple((address + start, address + end) for start, end in where.runs))
+    return Bytes(where.space, tuple((address + start, address + end) for start, end in where.runs), core)
 
 
 def global_box(where: Window, env: Env) -> Box:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pto_buf.check.program import Loop, Site
-from pto_buf.hw import Pipe, Space
+from pto_buf.hw import Core, Pipe, Space
 
 Trips: TypeAlias = tuple[tuple[Loop, int], ...]
 """The loops around a step, outermost first, each with the number of its trip, counted from 0."""
@@ -12,10 +12,11 @@ Trips: TypeAlias = tuple[tuple[Loop, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Bytes:
-    """On-chip bytes: [start, end) for each run."""
+    """On-chip bytes: [start, end) for each run, of the buffers of core number `core`."""
 
     space: Space
     runs: tuple[tuple[int, int], ...]
+    core: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +72,42 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """A barrier on one pipe, or on all."""
+    """A barrier on one pipe, or on all; with `memory`, on global memory too."""
 
     site: Site
     pipe: Pipe
+    trips: Trips
+    memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Locked:
+    """A pipe takes a buffer lock, or gives it back."""
+
+    site: Site
+    pipe: Pipe
+    lane: int
+    take: bool
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class Signalled:
+    """To the other kind of core."""
+
+    site: Site
+    pipe: Pipe
+    lane: int
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """Of a signal from the other kind of core."""
+
+    site: Site
+    pipe: Pipe
+    lane: int
     trips: Trips
 
 
@@ -86,4 +119,18 @@ class Done:
     trips: Trips
 
 
-Step: TypeAlias = Did | Set | Wait | Fence | Done
+Step: TypeAlias = Did | Set | Wait | Fence | Locked | Signalled | Awaited | Done
+
+
+@dataclass(frozen=True)
+class Stream:
+    """What one core does in a run. `number` tells the vector cores of a block apart."""
+
+    core: Core | None
+    number: int
+    steps: tuple[Step, ...]
+
+    @property
+    def name(self) -> str:
+        """`the cube core`, `vector core 1`; nothing where there is only one core."""
+        return "" if self.core is None else "the cube core" if self.core is Core.CUBE else f"vector core {self.number}"

@@ -6,16 +6,19 @@ from math import gcd, lcm
 from pto_buf.check.poly import Form, Poly, constant, form_poly, form_variables, plus, replaced, split, times, variable
 from pto_buf.check.program import (
     Assign,
+    Await,
     Branch,
     Code,
     Enter,
     Instruction,
     Kind,
     Local,
+    Lock,
     Loop,
     Program,
     Run,
     SetFlag,
+    Signal,
     WaitFlag,
 )
 from pto_buf.check.reason import divisor_of, mask_of, modulus_of
@@ -201,7 +204,7 @@ def forms_of(program: Program, code: Code, ends: Mapping[int, tuple[int, int]]) 
         match one:
             case Branch():
                 forms.condition(one.condition)
-            case SetFlag() | WaitFlag():
+            case SetFlag() | WaitFlag() | Lock():
                 forms.exactly(one.lane)
             case Run():
                 for touch in one.touches:
@@ -236,7 +239,7 @@ def terms_of(one: Instruction) -> Iterator[Term]:
     match one:
         case Branch():
             yield one.condition
-        case SetFlag() | WaitFlag():
+        case SetFlag() | WaitFlag() | Lock() | Signal() | Await():
             yield one.lane
         case Run():
             for touch in one.touches:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from pto_buf.check.findings import Fault, Finding, Hazard, Point, RunValues, Verdict
+from pto_buf.check.signals import MOST_PENDING
 from pto_buf.check.steps import Trips
 from pto_buf.errors import Diagnostic, Note, Place
 from pto_buf.hw import EVENT_IDS, Space
@@ -37,7 +38,8 @@ def _line(place: Place | None) -> str:
 
 def _at(point: Point) -> str:
     trips = trip_words(point.trips)
-    return f"{point.site.name} on {point.pipe}" + (f" ({trips})" if trips else "")
+    core = f" of {point.core}" if point.core else ""
+    return f"{point.site.name} on {point.pipe}{core}" + (f" ({trips})" if trips else "")
 
 
 def _both(first: Point, second: Point) -> tuple[Note, ...]:
@@ -59,10 +61,14 @@ def _tail(run: str) -> str:
 
 
 def flag_words(finding: Finding) -> str:
-    """`<PIPE_M>, <PIPE_FIX>, 3`."""
+    """`flag [<PIPE_M>, <PIPE_FIX>, 3]`, or what else is set and waited for."""
+    if finding.lock is not None:
+        return f"buffer lock {finding.lock}"
+    if finding.signal is not None:
+        return f"signal {finding.signal}"
     assert finding.flag is not None
     src, dst, lane = finding.flag
-    return f"<{src.pto}>, <{dst.pto}>, {lane}"
+    return f"flag [<{src.pto}>, <{dst.pto}>, {lane}]"
 
 
 def _race(finding: Finding, run: str) -> Diagnostic:
@@ -106,13 +112,19 @@ def _global_read(finding: Finding, run: str) -> Diagnostic:
 def _deadlock(finding: Finding, run: str) -> Diagnostic:
     second, first = finding.second, finding.first
     notes = [Note(second.site.place, f"hangs: {_at(second)}")]
-    if first is None:
+    if finding.lock is not None:
+        assert first is not None
+        why = "it is held"
+        notes.append(Note(first.site.place, f"taken by {_at(first)}"))
+    elif finding.signal is not None:
+        why = "no core sends it"
+    elif first is None:
         why = "no set of this flag comes before it"
     else:
         why = "every set before it is used up"
         notes.append(Note(first.site.place, f"the last set went to {_at(first)}"))
     return Diagnostic(
-        f"deadlock: {second.pipe} waits for flag [{flag_words(finding)}] and {why}{_tail(run)}",
+        f"deadlock: {second.pipe} waits for {flag_words(finding)} and {why}{_tail(run)}",
         second.site.place,
         tuple(notes),
         "set the flag before this wait on every path, also where a loop runs no trip",
@@ -123,11 +135,13 @@ def _deadlock(finding: Finding, run: str) -> Diagnostic:
 def _overflow(finding: Finding, run: str) -> Diagnostic:
     second, first = finding.second, finding.first
     assert first is not None
+    if finding.lock is not None or finding.signal is not None:
+        return _overflow_of_other(finding, run)
     waited = first.pipe is not second.pipe
     message = (
-        f"overflow: flag [{flag_words(finding)}] may be set again before its wait on {first.pipe} has cleared it"
+        f"overflow: {flag_words(finding)} may be set again before its wait on {first.pipe} has cleared it"
         if waited
-        else f"overflow: flag [{flag_words(finding)}] is set again while it is still set"
+        else f"overflow: {flag_words(finding)} is set again while it is still set"
     )
     note = f"the wait: {_at(first)}" if waited else f"the set before: {_at(first)}"
     lever = (
@@ -144,11 +158,21 @@ def _overflow(finding: Finding, run: str) -> Diagnostic:
     )
 
 
+def _overflow_of_other(finding: Finding, run: str) -> Diagnostic:
+    if finding.lock is not None:
+        message = f"{flag_words(finding)} is given back by a pipe that does not hold it"
+        lever = "take it before, on the same pipe"
+    else:
+        message = f"overflow: more than {MOST_PENDING} sets of {flag_words(finding)} may be waiting"
+        lever = "let the sender wait for a signal back"
+    return Diagnostic(message + _tail(run), finding.second.site.place, (), lever, finding.fault.value)
+
+
 def _clash(finding: Finding, run: str) -> Diagnostic:
     second, first = finding.second, finding.first
     assert first is not None
     return Diagnostic(
-        f"flag [{flag_words(finding)}] is set when {second.site.name} runs, which uses it inside itself{_tail(run)}",
+        f"{flag_words(finding)} is set when {second.site.name} runs, which uses it inside itself{_tail(run)}",
         second.site.place,
         _both(first, second),
         "use another id across this op, or wait for the flag before it",
@@ -157,10 +181,10 @@ def _clash(finding: Finding, run: str) -> Diagnostic:
 
 
 def _leftover(finding: Finding, run: str) -> Diagnostic:
-    end = finding.first
-    assert end is not None
+    end = finding.first or finding.second
     return Diagnostic(
-        f"leftover: flag [{flag_words(finding)}] is still set when the kernel ends{_tail(run)}",
+        f"leftover: {flag_words(finding)} is still {'held' if finding.lock is not None else 'set'} when the kernel "
+        f"ends{_tail(run)}",
         finding.second.site.place,
         (
             Note(finding.second.site.place, f"set by {_at(finding.second)}"),
@@ -185,7 +209,7 @@ def _lane(finding: Finding, run: str) -> Diagnostic:
 
 def _no_final_barrier(finding: Finding, run: str) -> Diagnostic:
     return Diagnostic(
-        f"the kernel ends without a barrier on PIPE_ALL, and nothing adds one{_tail(run)}",
+        f"{finding.second.core or 'the kernel'} ends without a barrier on PIPE_ALL, and nothing adds one{_tail(run)}",
         finding.second.site.place,
         (),
         "end with pto.barrier #pto.pipe<PIPE_ALL>",
