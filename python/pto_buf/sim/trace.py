@@ -1,11 +1,10 @@
 """A timed run as a Chrome trace, which ui.perfetto.dev and chrome://tracing open."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from pto_buf.hw import Space
-from pto_buf.machine.steps import Exec, Region
+from pto_buf.sim.counters import counters_of
 from pto_buf.sim.profile import Profile
 from pto_buf.sim.timeline import LANES, Slice, Stall, Timeline
 
@@ -64,23 +63,15 @@ class _Block:
         return {"ph": "M", "name": kind, "pid": self._pid, "tid": lane, "args": args}
 
     def _slice(self, one: Slice, stall: Stall | None) -> Event:
-        step = one.step
-        args: dict[str, Any] = {"op": step.name, "cycles": one.end - one.start, "issued": one.issued}
-        if step.place is not None:
-            args["source"] = str(step.place)
-        if step.trips:
-            args["trips"] = ", ".join(str(trip) for _, trip in step.trips)
-        if stall is not None:
-            args["waited"] = f"{stall.cycles} cycles: {stall.why}"
         return {
             "ph": "X",
-            "name": step.row.dsl,
+            "name": one.step.row.dsl,
             "cat": "op",
             "pid": self._pid,
             "tid": LANES.index(one.pipe),
             "ts": self._at(one.start),
             "dur": round(self._at(one.end) - self._at(one.start), 6),
-            "args": args,
+            "args": about(one, stall),
         }
 
     def _arrows(self) -> Iterator[Event]:
@@ -97,55 +88,20 @@ class _Block:
             yield {**common, "ph": "f", "bp": "e", "tid": LANES.index(target.pipe), "ts": self._at(target.start)}
 
     def _counters(self) -> Iterator[Event]:
-        changes = [(arrow.at, 1) for arrow in self._timeline.arrows]
-        changes += [(arrow.taken, -1) for arrow in self._timeline.arrows]
-        yield from self._counter("flags set", changes)
-        lives = _lives(self._timeline.slices)
-        for space in dict.fromkeys(region.space for region, _, _ in lives):
-            bytes_of = [(start, region.end - region.start) for region, start, _ in lives if region.space is space]
-            bytes_of += [(end, region.start - region.end) for region, _, end in lives if region.space is space]
-            yield from self._counter(f"{_name(space)} bytes in use", bytes_of)
-
-    def _counter(self, name: str, changes: Iterable[tuple[int, int]]) -> Iterator[Event]:
-        """The running sum after each moment at which it changes; what goes comes before what arrives."""
-        level = 0
-        moments: dict[int, int] = {}
-        for at, change in sorted(changes):
-            moments[at] = moments.get(at, 0) + change
-        for at, change in moments.items():
-            level += change
-            yield {"ph": "C", "name": name, "pid": self._pid, "tid": 0, "ts": self._at(at), "args": {"value": level}}
+        for counter in counters_of(self._timeline):
+            common = {"ph": "C", "name": counter.name, "pid": self._pid, "tid": 0}
+            for at, level in counter.points:
+                yield {**common, "ts": self._at(at), "args": {"value": level}}
 
 
-def _name(space: Space) -> str:
-    return space.buffer
-
-
-def _lives(slices: Iterable[Slice]) -> list[tuple[Region, int, int]]:
-    """For each write of a run of bytes that is read before the next: from its start to the end of the last read."""
-    open_writes: dict[Region, tuple[int, int]] = {}
-    lives: list[tuple[Region, int, int]] = []
-    for one in sorted(slices, key=lambda one: one.start):
-        step: Exec = one.step
-        for region in step.reads:
-            if (found := _covering(open_writes, region)) is not None:
-                start, end = open_writes[found]
-                open_writes[found] = start, max(end, one.end)
-        for region in step.writes:
-            if region in step.reads:
-                continue
-            if (ended := open_writes.pop(region, None)) is not None and ended[1] > ended[0]:
-                lives.append((region, *ended))
-            open_writes[region] = one.start, one.start
-    lives += [(region, start, end) for region, (start, end) in open_writes.items() if end > start]
-    return lives
-
-
-def _covering(writes: dict[Region, tuple[int, int]], region: Region) -> Region | None:
-    """The written run of bytes that the read one lies in."""
-    if region in writes:
-        return region
-    return next(
-        (one for one in writes if one.space is region.space and one.start <= region.start and region.end <= one.end),
-        None,
-    )
+def about(one: Slice, stall: Stall | None) -> dict[str, str | int]:
+    """What a person who points at the slice is told."""
+    step = one.step
+    args: dict[str, str | int] = {"op": step.name, "cycles": one.end - one.start, "issued": one.issued}
+    if step.place is not None:
+        args["source"] = str(step.place)
+    if step.trips:
+        args["trips"] = ", ".join(str(trip) for _, trip in step.trips)
+    if stall is not None:
+        args["waited"] = f"{stall.cycles} cycles: {stall.why}"
+    return args
