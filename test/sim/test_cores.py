@@ -8,6 +8,7 @@ import pytest
 
 from pto_buf.errors import DiagnosticError
 from pto_buf.machine.exec import execute, kernel_named
+from pto_buf.run import run_pto
 from pto_buf.sim.orders import ADVERSARIES, Order, Policy, order_named
 from pto_buf.sim.simulate import Launch, Run, simulate
 from support.pto_text import kernel, parse
@@ -318,3 +319,16 @@ pto.wait_event[#pto.pipe_event_type<TLOAD>, #pto.pipe_event_type<TVEC>, #pto.eve
 pto.barrier_sync[<TVEC>]
 """
     assert not run(kernel(body), {}, EVERY_ORDER[0]).faults
+
+
+def test_the_base_of_the_signals_needs_no_array() -> None:
+    text = (
+        through_memory("a3")
+        .replace("@k(", "@k(%ffts: !pto.ptr<i64>, ")
+        .replace("pto.section.cube", "pto.set_ffts %ffts : !pto.ptr<i64>\npto.section.cube", 1)
+    )
+    given = arrays()
+    for extra in ({}, {"ffts": np.zeros(256, np.int64)}):
+        found = run_pto(text, {**given, **extra})
+        assert np.allclose(found.arrays["c"], expected(given, 2), atol=1e-4)
+        assert "ffts" not in found.arrays

@@ -5,8 +5,9 @@ from typing import Any, TypeAlias
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, SSAValue
 
+from pto_buf.dialect.cross_core import SetFftsOp
 from pto_buf.dialect.types import PtrType
 from pto_buf.errors import DiagnosticError, UsageError
 from pto_buf.hw import Core
@@ -124,7 +125,15 @@ def scalar_arguments(function: func.FuncOp) -> Iterator[tuple[int, str, Attribut
 
 
 def pointer_arguments(function: func.FuncOp) -> Iterator[tuple[int, str, str]]:
-    """Position, name and element type of each argument that points to global memory."""
+    """Position, name and element type of each argument that points to an array.
+
+    The base of the signals between cores, which `set_ffts` takes, points to none.
+    """
     for number, (name, argument) in enumerate(zip(argument_names(function), function.body.block.args, strict=True)):
-        if isinstance(argument.type, PtrType):
+        if isinstance(argument.type, PtrType) and not _only_signals(argument):
             yield number, name, argument.type.data.dtype
+
+
+def _only_signals(argument: SSAValue) -> bool:
+    uses = [use.operation for use in argument.uses]
+    return bool(uses) and all(isinstance(op, SetFftsOp) for op in uses)

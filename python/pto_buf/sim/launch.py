@@ -11,7 +11,13 @@ from xdsl.ir import BlockArgument
 from pto_buf.dialect.gm import MakeTensorViewOp
 from pto_buf.errors import UsageError
 from pto_buf.machine.dtypes import NUMPY_DTYPES
-from pto_buf.machine.exec import DEFAULT_LIMIT, kernel_named, pointer_arguments, scalar_arguments
+from pto_buf.machine.exec import (
+    DEFAULT_LIMIT,
+    argument_names,
+    kernel_named,
+    pointer_arguments,
+    scalar_arguments,
+)
 from pto_buf.sim.memory import Array
 from pto_buf.sim.simulate import Launch
 
@@ -32,12 +38,14 @@ def launch_with(
     function = kernel_named(module, kernel)
     pointers = [name for _, name, _ in pointer_arguments(function)]
     numbers = [name for _, name, _ in scalar_arguments(function)]
-    unknown = [name for name in arrays if name not in pointers] + [name for name in scalars if name not in numbers]
+    names = argument_names(function)
+    unknown = [name for name in arrays if name not in names] + [name for name in scalars if name not in numbers]
     if unknown:
         every = ", ".join((*pointers, *numbers))
         raise UsageError(f"'{function.sym_name.data}' has no argument '{unknown[0]}'", f"there is: {every}")
     extents = extents_of(function, arrays)
-    return Launch(function, arrays, {**extents, **scalars}, blocks, limit)
+    used = {name: array for name, array in arrays.items() if name in pointers}
+    return Launch(function, used, {**extents, **scalars}, blocks, limit)
 
 
 def extents_of(function: func.FuncOp, arrays: Mapping[str, Array]) -> dict[str, int]:
