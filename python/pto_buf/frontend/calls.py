@@ -4,7 +4,7 @@ import ast
 from collections.abc import Callable, Mapping
 
 from pto_buf.dialect.table import rows_by_dsl
-from pto_buf.frontend import compute, generate, matrix, memory, slots, views
+from pto_buf.frontend import compute, generate, matrix, memory, slots, statics, views
 from pto_buf.frontend.arguments import Arguments, bind, parameters
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
@@ -47,6 +47,7 @@ _TILES: Mapping[str, tuple[str, Handler]] = {
 _OTHERS: Mapping[str, tuple[str, Handler]] = {
     "store": ("tile, offsets, output_tensor, shapes=, *, atomic=", memory.store_tile),
     "create_tile_buffers": ("count, shape, dtype, memory_space|mem|target_memory", slots.create_tile_buffers),
+    "alloc": ("memory_space, size, *, pinned=", memory.alloc),
     "read": ("src|tensor, offset|indices", memory.read),
     "release": ("tile|slot|x", slots.release),
     "reshape": ("tile|input, shape", views.reshape),
@@ -68,6 +69,8 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
     name = path.removeprefix("tile.").removeprefix("tensor.") if path.count(".") == 1 else path
     name = _SYNONYMS.get(name, name)
     with ctx.at(node):
+        if path in statics.STATICS:
+            return statics.STATICS[path](ctx, node, once)
         if name in ("min", "max") and not node.keywords:
             return _extremum(ctx, node, name, once)
         if name in _OTHERS:

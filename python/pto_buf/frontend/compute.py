@@ -88,7 +88,7 @@ def attributes(args: Arguments, row: OpRow) -> dict[str, str]:
 
 def _choice(args: Arguments, name: str, words: tuple[str, ...], first: int) -> str:
     """One of some words, given by itself, by its number from `first` on, or as a name of an enumeration."""
-    found = args.static(name, None)
+    found = args.static(name, "round" if name == "mode" else None)
     if isinstance(found, Symbol):
         found = found.path.rpartition(".")[2]
     if isinstance(found, int) and first <= found < first + len(words):
@@ -111,15 +111,13 @@ def cast(args: Arguments) -> Value:
     value = args.value("src")
     if is_number(value):
         return cast_scalar(args, number(ctx, args.place("src"), value, "what is cast"), dtype)
-    mode = str(args.static("mode", "round"))
-    if mode not in _ROUND:
-        raise ctx.error(args.place("mode"), f"mode '{mode}' of 'cast' is none of {', '.join(_ROUND)}", kind=SHAPE)
+    _choice(args, "mode", _ROUND, 0)
     return with_rows(args, {"src": tile_of(args, "src")}, _cast)
 
 
 def _cast(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
     tile, dtype = tiles["src"], args.dtype("target_type")
-    words = {"rmode": str(args.static("mode", "round")).upper()}
+    words = {"rmode": _choice(args, "mode", _ROUND, 0).upper()}
     if args.ctx.target is A2A3 and (tile.spec.dtype, dtype) in _WRAPS:
         words["satmode"] = "ON"
     row = rows_by_dsl()["cast"]

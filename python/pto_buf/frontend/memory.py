@@ -284,6 +284,12 @@ _BLOCK_QUERIES = {
 }
 
 
+def alloc(args: Arguments) -> Value:
+    """`pl.tile.alloc(space, size)` of printed IR: bytes that MemRefs name; the tiles bound to them make the buffers."""
+    args.space("memory_space", None)
+    return Static(Symbol("Ptr"))
+
+
 def create(args: Arguments) -> Value:
     """`pl.create_tile(shape, dtype, target_memory=Vec)`: a tile of ours that nothing has written yet."""
     args.refuse("transpose", False)

@@ -15,6 +15,7 @@ from pto_buf.frontend.expressions import Given, evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, COUNT, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.memory import tile_spec
 from pto_buf.frontend.names import MemRefDecl
+from pto_buf.frontend.resolved import Buffers, parse
 from pto_buf.frontend.slots import declare, select_index
 from pto_buf.frontend.types import TileType, annotation, constant
 from pto_buf.frontend.values import SlotSet, Static, Tile, Value
@@ -37,6 +38,7 @@ class MemRefs:
     """The declarations of one kernel."""
 
     _by_key: dict[object, _Declared] = field(default_factory=dict[object, _Declared])
+    _buffers: Buffers = field(default_factory=Buffers)
 
     def scan(self, ctx: Context, body: Sequence[ast.stmt]) -> None:
         """Find the size of each declaration's slots, before anything is bound."""
@@ -47,8 +49,9 @@ class MemRefs:
                         declared = annotation(ctx, node.annotation)
                     except DiagnosticError:
                         continue  # reported where the statement is read
-                    if isinstance(declared, TileType) and isinstance(declared.memref, ast.expr):
+                    if isinstance(declared, TileType) and declared.memref is not None and not is_resolved(declared):
                         self._note(ctx, declared, declared.memref)
+        self._buffers.scan(ctx, body)
 
     def _note(self, ctx: Context, declared: TileType, node: ast.expr) -> None:
         try:
@@ -64,6 +67,9 @@ class MemRefs:
         """The slot that an annotation binds. Raises DiagnosticError."""
         node = declared.memref
         assert node is not None
+        parts = parse(node)
+        if parts is not None:
+            return self._buffers.slot(ctx, declared, parts)
         decl, index_node = _parts(ctx, node)
         tile = _tile(ctx, declared, node)
         found = self._by_key.setdefault(_key(ctx, decl, node), _Declared(decl, tile, ctx.place(node)))
@@ -90,6 +96,11 @@ class MemRefs:
                 first,
                 kind=MEMORY_SPACE,
             )
+
+
+def is_resolved(declared: TileType) -> bool:
+    """Whether a MemRef names bytes of an allocation, as printed IR does, rather than declaring slots."""
+    return declared.memref is not None and parse(declared.memref) is not None
 
 
 def _may_declare(node: ast.expr) -> bool:

@@ -4,6 +4,7 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pto_buf.dialect.types import tile_of
 from pto_buf.frontend.arguments import sequence
 from pto_buf.frontend.branches import branch
 from pto_buf.frontend.context import Context
@@ -12,11 +13,11 @@ from pto_buf.frontend.flow import Flow, assigned
 from pto_buf.frontend.headers import form_of
 from pto_buf.frontend.kinds import MEMORY_SPACE, SHAPE
 from pto_buf.frontend.loops import is_yield, loop
-from pto_buf.frontend.memrefs import MemRefs, bound_call
+from pto_buf.frontend.memrefs import MemRefs, bound_call, is_resolved
 from pto_buf.frontend.names import Symbol, spelling
 from pto_buf.frontend.scalars import convert, known_int, number
 from pto_buf.frontend.tiles import rename
-from pto_buf.frontend.types import ScalarType, TensorType, TileType, annotation
+from pto_buf.frontend.types import ScalarType, TensorType, TileType, annotation, constant
 from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Static, Tensor, Tile, Tuple, Value, describe
 from pto_buf.frontend.whiles import explicit_while, while_loop
 from pto_buf.tile import TileSpec
@@ -76,7 +77,7 @@ class Reader:
             raise ctx.error(node, "a declaration without a value is not part of the DSL")
         declared = annotation(ctx, node.annotation)
         expression = node.value
-        if isinstance(declared, TileType) and declared.memref is not None and not is_yield(node):
+        if isinstance(declared, TileType) and _binds(node.value, declared):
             expression = bound_call(ctx, node.value, self._memrefs.slot(ctx, declared))
         value = self._value(ctx, expression)
         match declared:
@@ -160,6 +161,18 @@ _HELP: Mapping[type[ast.stmt], str] = {
 }
 
 
+_CONTINUES = ("reshape", "transpose_view", "reinterpret_view", "set_validshape", "slice", "assemble", "matmul_acc")
+"""Ops whose result lies where an operand lies: printed IR says so on both."""
+
+
+def _binds(node: ast.expr, declared: TileType) -> bool:
+    """Whether an annotation tells the op where to make its tile."""
+    if declared.memref is None:
+        return False
+    name = node.func.attr if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    return name != "yield_" and not (is_resolved(declared) and name in _CONTINUES)
+
+
 _SCOPES = ("at", "scope", "auto_scope", "manual_scope", "cluster")
 
 
@@ -233,7 +246,8 @@ def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) 
         found = value.spec
     else:
         raise ctx.error(node, f"declared a tile, is {describe(value)}", kind=SHAPE)
-    if declared.shape != found.shape or declared.dtype != found.dtype:
+    logical = tuple(held_extent(value)) if isinstance(value, Tile) else found.valid
+    if declared.shape not in (found.shape, logical) or declared.dtype != found.dtype:
         raise ctx.error(
             node,
             f"declared {list(declared.shape)} {declared.dtype}, the tile is {list(found.shape)} {found.dtype}",
@@ -243,3 +257,35 @@ def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) 
         raise ctx.error(
             node, f"declared in {spelling(declared.space)}, the tile is in {spelling(found.space)}", kind=MEMORY_SPACE
         )
+    if declared.view is not None:
+        _agree_view(ctx, declared.view, found)
+
+
+def held_extent(tile: Tile) -> tuple[int | None, int | None]:
+    """Rows and columns of the tile's slot as the user gave them, padding left out."""
+    spec = tile_of(tile.slot.type)
+    assert spec is not None
+    return spec.valid
+
+
+def _agree_view(ctx: Context, view: ast.Call, found: TileSpec) -> None:
+    """What `pl.TileView(...)` says must be what the tile is. Raises DiagnosticError."""
+    for keyword in view.keywords:
+        value: object = constant(ctx, keyword.value) if keyword.arg != "valid_shape" else None
+        word = value.path.rpartition(".")[2] if isinstance(value, Symbol) else value
+        is_so: dict[str, object] = {
+            "blayout": found.blayout.value,
+            "slayout": found.slayout.value,
+            "fractal": found.fractal,
+        }
+        if keyword.arg == "valid_shape":
+            continue  # the op that makes the tile has it
+        if keyword.arg not in is_so:
+            raise ctx.error(keyword.value, f"'{keyword.arg}' of pl.TileView is not supported")
+        if word != is_so[keyword.arg]:
+            raise ctx.error(
+                keyword.value,
+                f"declared with {keyword.arg} {word}, the tile has {is_so[keyword.arg]}",
+                kind=SHAPE,
+                help="each space has one layout here",
+            )

@@ -36,6 +36,7 @@ class TileType:
     dtype: str
     space: Space | None
     memref: ast.expr | None
+    view: ast.Call | None = None
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,8 @@ def _is_row_major(ctx: Context, node: ast.expr) -> bool:
     """Whether a layout, by itself or in a `pl.TensorView` without strides, is the plain one."""
     if not isinstance(node, ast.Call):
         return constant(ctx, node) in (Symbol("ND"), Symbol("TensorLayout.ND"))
+    if _callee(ctx, node) == Symbol("MemRef"):
+        return True  # printed IR says where a tensor lies; that is the caller's affair
     layouts = [keyword.value for keyword in node.keywords if keyword.arg == "layout"]
     others = [keyword.arg for keyword in node.keywords if keyword.arg not in ("layout", "valid_shape")]
     is_view = _callee(ctx, node) == Symbol("TensorView")
@@ -163,17 +166,28 @@ def _tile(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> TileT
         raise ctx.error(items[0], "the extents of a tile are static", kind=SHAPE)
     space: Space | None = None
     memref: ast.expr | None = None
+    view: ast.Call | None = None
     for extra in items[2:]:
         if isinstance(extra, ast.Call) and _callee(ctx, extra) == Symbol("TileView"):
-            raise ctx.error(extra, "pl.TileView is not supported: each space has one layout here")
+            view = extra
+            continue
+        if _names_memref(ctx, extra):
+            memref = extra
+            continue
         found = constant(ctx, extra.value if isinstance(extra, ast.Subscript) else extra)
-        if isinstance(found, MemRefDecl):
+        if isinstance(found, MemRefDecl):  # held by a variable
             memref = extra
         elif isinstance(found, Space):
             space = found
         else:
             raise ctx.error(extra, "expected a memory space such as pl.Mem.Mat, or pl.MemRef", kind=SHAPE)
-    return TileType(static, _dtype(ctx, items[1]), space, memref)
+    return TileType(static, _dtype(ctx, items[1]), space, memref, view)
+
+
+def _names_memref(ctx: Context, node: ast.expr) -> bool:
+    """Whether an item is a call of `pl.MemRef`, indexed or not."""
+    call = node.value if isinstance(node, ast.Subscript) else node
+    return isinstance(call, ast.Call) and _callee(ctx, call) == Symbol("MemRef")
 
 
 def _callee(ctx: Context, node: ast.Call) -> object:

@@ -107,9 +107,14 @@ def dynamic(name: str) -> DynVar:
 
 @dataclass(frozen=True)
 class MemRef:
-    """A named allocation of `slots` buffers, in a tile annotation: `pl.MemRef("ring", slots=2)[i % 2]`."""
+    """A named allocation of `slots` buffers, in a tile annotation: `pl.MemRef("ring", slots=2)[i % 2]`.
 
-    name: str | None = None
+    Printed IR has bytes of an allocation instead: `pl.MemRef(mem_vec_3, 0, 16384)`.
+    """
+
+    name: Any = None
+    offset: Any = None
+    size: int | None = None
     slots: int = 1
 
     def __getitem__(self, index: Any) -> "MemRef":
