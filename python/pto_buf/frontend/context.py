@@ -45,6 +45,16 @@ class SourceText:
         return location(place.file, place.line, place.col)
 
 
+class SpannedSource(SourceText):
+    """Places of nodes that were made from objects with spans: their text is not at hand, their columns are right."""
+
+    def __init__(self, file: str):
+        super().__init__("", file)
+
+    def place(self, node: ast.AST) -> Place:
+        return Place(self.file, getattr(node, "lineno", 0), getattr(node, "col_offset", -1) + 1)
+
+
 Evaluate = Callable[[ast.expr], Value]
 
 

@@ -208,7 +208,13 @@ def _given(ctx: Context, node: Given) -> Value:
     return node.value
 
 
+def _known(ctx: Context, node: constants.Known) -> Value:
+    del ctx
+    return Static(node.value)
+
+
 _HANDLERS: Mapping[type[ast.expr], Callable[[Context, Any], Value]] = {
+    constants.Known: _known,
     Given: _given,
     ast.Constant: _constant,
     ast.Name: _name,

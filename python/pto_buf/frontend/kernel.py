@@ -11,6 +11,7 @@ from pto_buf.dialect.pto import KernelKindAttr, MakeTensorViewOp
 from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.types import PtrSpec, PtrType, TensorViewType
 from pto_buf.errors import Collector, DiagnosticError
+from pto_buf.frontend.annotations import Annotation, ScalarType, ShapelessType, TensorType, annotation
 from pto_buf.frontend.builder import INDEX, Builder, scalar_type
 from pto_buf.frontend.context import Context, SourceText
 from pto_buf.frontend.flow import Flow
@@ -21,7 +22,6 @@ from pto_buf.frontend.module import Function, Kind
 from pto_buf.frontend.placement import place_sets
 from pto_buf.frontend.samples import Shaped
 from pto_buf.frontend.statements import Reader
-from pto_buf.frontend.types import Annotation, ScalarType, ShapelessType, TensorType, annotation
 from pto_buf.frontend.values import Number, Scalar, Static, Tensor, Unbound
 from pto_buf.hw import Core, Space, Target
 from pto_buf.tile import DTYPE_BITS

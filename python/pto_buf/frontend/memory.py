@@ -186,8 +186,9 @@ def store_tile(args: Arguments) -> Value:
 def _atomic(args: Arguments) -> dict[str, str]:
     """How the store meets what is there already, as the row's attribute."""
     found = args.static("atomic", Symbol("AtomicType.None_"))
-    words = {"AtomicType.None_": "atomic_none", "AtomicType.Add": "atomic_add"}
-    word = words.get(found.path) if isinstance(found, Symbol) else None
+    words: dict[object, str] = {"AtomicType.None_": "atomic_none", "AtomicType.Add": "atomic_add"}
+    words |= {0: "atomic_none", 1: "atomic_add"}  # as pypto's IR has them
+    word = words.get(found.path if isinstance(found, Symbol) else found)
     if word is None:
         raise args.ctx.error(args.place("atomic"), "atomic is pl.AtomicType.None_ or pl.AtomicType.Add", kind=ARGUMENTS)
     return {} if word == "atomic_none" else {"atomicType": word}

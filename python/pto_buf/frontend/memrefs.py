@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pto_buf.errors import DiagnosticError, Note, Place
+from pto_buf.frontend.annotations import TileType, annotation, constant
 from pto_buf.frontend.columns import seen_as
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import Given, evaluate
@@ -17,7 +18,6 @@ from pto_buf.frontend.memory import tile_spec
 from pto_buf.frontend.names import MemRefDecl
 from pto_buf.frontend.resolved import Buffers, parse
 from pto_buf.frontend.slots import declare, select_index
-from pto_buf.frontend.types import TileType, annotation, constant
 from pto_buf.frontend.values import SlotSet, Static, Tile, Value
 from pto_buf.hw import MAX_SLOTS, Space
 from pto_buf.tile import TileSpec

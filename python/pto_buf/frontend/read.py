@@ -1,15 +1,18 @@
 """Reading a source file into a module of `ptobuf` kernels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 
 from pto_buf.dialect.tile_op import ARCH_ATTRIBUTE
 from pto_buf.errors import Collector, Diagnostic, DiagnosticError, Place, Severity
-from pto_buf.frontend.context import SourceText
+from pto_buf.frontend.context import SourceText, SpannedSource
 from pto_buf.frontend.kernel import read_kernel
 from pto_buf.frontend.module import Function, Kind, parse, scan
+from pto_buf.frontend.objects import file_of, functions_of
+from pto_buf.frontend.samples import Shaped
 from pto_buf.hw import A2A3, Target
 
 _KERNEL_KINDS = (Kind.INCORE, Kind.CUBE, Kind.VECTOR, Kind.OPEN)
@@ -47,24 +50,70 @@ def read(
     source_module = scan(parse(text, file))
     functions = source_module.functions
     chosen = _chosen(functions, entry, file)
+    samples = {
+        name: source_module.samples.tensors(function.node, function.globals) for name, function in chosen.items()
+    }
+    if entry is None and warn is not None:
+        for function in functions.values():
+            if function.kind is Kind.HOST:
+                warn(_skipped(function, SourceText(text, file)))
+    return _module(chosen, functions, samples, SourceText(text, file), target, warn)
+
+
+def _skipped(function: Function, source: SourceText) -> Diagnostic:
+    return Diagnostic(
+        f"'{function.name}' is orchestration and is skipped",
+        source.place(function.node),
+        kind="orchestration",
+        severity=Severity.WARNING,
+    )
+
+
+def _module(
+    chosen: Mapping[str, Function],
+    functions: Mapping[str, Function],
+    samples: Mapping[str, Mapping[str, Shaped]],
+    source: SourceText,
+    target: Target,
+    warn: Callable[[Diagnostic], None] | None,
+) -> ModuleOp:
+    """Read the chosen kernels. Raises DiagnosticError with the mistakes of all."""
     collector = Collector()
     module = ModuleOp([], {ARCH_ATTRIBUTE: StringAttr(target.pto_arch)})
-    source_text = SourceText(text, file)
     symbols = _symbols(chosen)
-    found: dict[str, Collector] = {}
     for name, function in chosen.items():
-        found[name] = Collector()
-        helpers = _helpers(functions, name)
-        samples = source_module.samples.tensors(function.node, function.globals)
-        op = read_kernel(source_text, function, helpers, samples, target, found[name], symbols[name])
+        found = Collector()
+        op = read_kernel(
+            source, function, _helpers(functions, name), samples.get(name, {}), target, found, symbols[name]
+        )
         if op is not None:
             module.body.block.add_op(op)
-        collector.diagnostics.extend(found[name].diagnostics)
+        collector.diagnostics.extend(found.diagnostics)
     collector.raise_if_errors()
     for diagnostic in collector.diagnostics:
         if warn is not None and diagnostic.severity is Severity.WARNING:
             warn(diagnostic)
     return module
+
+
+def from_pypto(
+    program: Any,
+    entry: str | None = None,
+    target: Target = A2A3,
+    *,
+    samples: Sequence[Any] = (),
+    warn: Callable[[Diagnostic], None] | None = None,
+) -> ModuleOp:
+    """The kernels of a pypto `Program`, or of a jit function lowered with `samples`, in the `ptobuf` form.
+
+    Raises DiagnosticError at the place that an object's span names.
+    """
+    if hasattr(program, "lower") and not hasattr(program, "functions"):
+        program = program.lower(*samples)
+    functions = functions_of(program)
+    file = file_of(program)
+    chosen = _chosen(functions, entry, file)
+    return _module(chosen, functions, {}, SpannedSource(file), target, warn)
 
 
 def _helpers(functions: Mapping[str, Function], kernel: str) -> dict[str, Function]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pto_buf.dialect.types import tile_of
+from pto_buf.frontend.annotations import ScalarType, TensorType, TileType, annotation, constant
 from pto_buf.frontend.arguments import sequence
 from pto_buf.frontend.branches import branch
 from pto_buf.frontend.context import Context
@@ -17,7 +18,6 @@ from pto_buf.frontend.memrefs import MemRefs, bound_call, is_resolved
 from pto_buf.frontend.names import Symbol, spelling
 from pto_buf.frontend.scalars import convert, known_int, number
 from pto_buf.frontend.tiles import rename
-from pto_buf.frontend.types import ScalarType, TensorType, TileType, annotation, constant
 from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Static, Tensor, Tile, Tuple, Value, describe
 from pto_buf.frontend.whiles import explicit_while, while_loop
 from pto_buf.tile import TileSpec

@@ -1,0 +1,241 @@
+"""Stand-ins for pypto's IR objects: the classes and fields that its stubs document, and nothing else.
+
+Enumerations and element types answer as the compiled ones do: by `name`, by `to_string()`.
+"""
+
+import itertools
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Any
+
+_IDS = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class Span:
+    filename: str
+    begin_line: int
+    begin_column: int
+
+
+def at(line: int, column: int = 1) -> Span:
+    return Span("user.py", line, column)
+
+
+NOWHERE = at(1)
+
+
+class MemorySpace(Enum):
+    Vec = auto()
+    Mat = auto()
+    Left = auto()
+    Right = auto()
+    Acc = auto()
+
+
+class FunctionType(Enum):
+    Orchestration = auto()
+    InCore = auto()
+    AIC = auto()
+    AIV = auto()
+
+
+class ParamDirection(Enum):
+    In = auto()
+    Out = auto()
+    InOut = auto()
+
+
+class ForKind(Enum):
+    Sequential = auto()
+    Pipeline = auto()
+
+
+@dataclass(frozen=True)
+class DataType:
+    word: str
+
+    def to_string(self) -> str:
+        return self.word
+
+
+FP32, FP16, INDEX, BOOL = DataType("fp32"), DataType("fp16"), DataType("index"), DataType("bool")
+
+
+@dataclass
+class ConstInt:
+    value: int
+    span: Span = NOWHERE
+
+
+@dataclass
+class ConstFloat:
+    value: float
+    span: Span = NOWHERE
+
+
+@dataclass
+class ScalarType:
+    dtype: DataType
+
+
+@dataclass
+class TensorType:
+    shape: list[Any]
+    dtype: DataType
+    memref: Any = None
+
+
+@dataclass
+class TileType:
+    shape: list[Any]
+    dtype: DataType
+    memref: Any = None
+    memory_space: MemorySpace | None = None
+    tile_view: Any = None
+
+
+@dataclass(eq=False)
+class Var:
+    name_hint: str
+    type: Any
+    span: Span = NOWHERE
+    unique_id: int = field(default_factory=lambda: next(_IDS))
+
+
+@dataclass(eq=False)
+class IterArg(Var):
+    initValue: Any = None
+
+
+@dataclass(eq=False)
+class MemRef:
+    base_: Var
+    is_pinned_: bool
+    slot_count_: int
+    slot_index_: Any
+
+
+@dataclass
+class Op:
+    name: str
+
+
+@dataclass
+class Call:
+    op: Op
+    args: list[Any]
+    kwargs: dict[str, Any]
+    span: Span
+
+
+@dataclass
+class MakeTuple:
+    elements: list[Any]
+    span: Span = NOWHERE
+
+
+@dataclass
+class _Binary:
+    left: Any
+    right: Any
+    span: Span = NOWHERE
+
+
+class Mul(_Binary):
+    pass
+
+
+class FloorMod(_Binary):
+    pass
+
+
+class Add(_Binary):
+    pass
+
+
+class Eq(_Binary):
+    pass
+
+
+@dataclass
+class AssignStmt:
+    var: Var
+    value: Any
+    span: Span
+
+
+@dataclass
+class EvalStmt:
+    expr: Any
+    span: Span
+
+
+@dataclass
+class SeqStmts:
+    stmts: list[Any]
+
+
+@dataclass
+class YieldStmt:
+    value: list[Any]
+    span: Span
+
+
+@dataclass
+class ReturnStmt:
+    value: list[Any]
+    span: Span
+
+
+@dataclass
+class ForStmt:
+    loop_var: Var
+    start: Any
+    stop: Any
+    step: Any
+    iter_args: list[IterArg]
+    body: Any
+    return_vars: list[Var]
+    kind: ForKind
+    attrs: dict[str, Any]
+    span: Span
+
+
+@dataclass
+class IfStmt:
+    condition: Any
+    then_body: Any
+    else_body: Any
+    return_vars: list[Var]
+    span: Span
+
+
+@dataclass
+class InlineStmt:
+    body: str
+    span: Span
+
+
+@dataclass
+class Function:
+    name: str
+    func_type: FunctionType
+    params: list[Var]
+    param_directions: list[ParamDirection]
+    body: Any
+    span: Span
+
+
+@dataclass
+class Program:
+    name: str
+    functions: dict[str, Function]
+
+
+def call(op: str, args: list[Any], line: int, **kwargs: Any) -> Call:
+    return Call(Op(op), args, kwargs, at(line, 5))
+
+
+def ints(*values: Any) -> MakeTuple:
+    return MakeTuple([ConstInt(one) if isinstance(one, int) else one for one in values])
