@@ -12,7 +12,6 @@ Order changes, nothing else: each copy works out its slot index for its own trip
 copies follow one another. Where a step must not pass another, fewer trips run together, and the user is told why.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -24,11 +23,12 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from xdsl.passes import ModulePass
 
 from pto_buf.dialect.tile_op import constant_of
-from pto_buf.errors import Diagnostic, DiagnosticError, Note, UsageError, warn
+from pto_buf.errors import Diagnostic, DiagnosticError, Note, UsageError, collecting_warnings, warn
 from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.plan_memory import functions, plan_of
-from pto_buf.schedule.collect import SLOT_SET, TILE, Body, Kernel, Where, is_innermost, steps_of
+from pto_buf.schedule.collect import SLOT_SET, TILE, Body, Grant, Kernel, Where, is_innermost, steps_of
 from pto_buf.schedule.grouping import Clash
+from pto_buf.schedule.widen import widen_sets
 from pto_buf.slots.build import STAGE_ATTRIBUTE
 from pto_buf.source import place_of
 
@@ -48,20 +48,41 @@ class SchedulePass(ModulePass):
             self._function(func)
 
     def _function(self, func: FuncOp) -> None:
-        loops = [op for op in func.walk() if isinstance(op, scf.ForOp)]
-        asked = {loop: self._asked(loop) for loop in loops}
-        if not any(trips > 1 for trips in asked.values()):
-            _forget(loops)
+        if not any(self._asked(op) > 1 for op in func.walk() if isinstance(op, scf.ForOp)):
+            _forget(func)
             return
-        kernel = Kernel(func)
-        groups = {loop: _granted(kernel.body(loop), trips) if trips > 1 else 1 for loop, trips in asked.items()}
-        before = func.clone()
+        overflow: Diagnostic | None = None
+        for widen in (True, False):
+            trial = _beside(func)
+            with collecting_warnings() as said:
+                changed = self._schedule(trial, widen)
+            overflow = _overflow(trial) if changed else None
+            if overflow is None or _overflow(func) is not None:  # what overflows anyway the plan will report
+                func.detach()
+                func.erase()
+                _forget(trial)
+                for one in said:
+                    warn(one.place, one.message, *one.notes, help=one.help, kind=one.kind)
+                return
+            trial.detach()
+            trial.erase()
+        assert overflow is not None
+        message = f"trips of '{func.sym_name.data}' stay one after another: side by side, {overflow.message}"
+        warn(place_of(func), message, *overflow.notes, help=overflow.help, kind="schedule")
+        _forget(func)
+
+    def _schedule(self, func: FuncOp, widen: bool) -> bool:
+        """Group what may be grouped. Whether anything changed."""
+        loops = [op for op in func.walk() if isinstance(op, scf.ForOp)]
+        kernel, asked = Kernel(func), {loop: self._asked(loop) for loop in loops}
+        grants = {loop: _granted(kernel.body(loop), trips, widen) for loop, trips in asked.items() if trips > 1}
         constants, pieces = Constants(func), dict[Operation, Operation]()
         for loop in reversed(loops):  # inner loops come behind outer ones
-            if groups[loop] > 1:
-                _Grouping(loop, groups[loop], constants, pieces).run()
-        kept = func if max(groups.values()) == 1 else _if_it_fits(func, before)
-        _forget([op for op in kept.walk() if isinstance(op, scf.ForOp)])
+            grant = grants.get(loop)
+            if grant is not None and grant.trips > 1:
+                widen_sets(loop, grant.widened, grant.trips, constants)
+                _Grouping(loop, grant.trips, constants, pieces).run()
+        return any(grant.trips > 1 for grant in grants.values())
 
     def _asked(self, loop: scf.ForOp) -> int:
         if self.interleave is not None and is_innermost(loop):
@@ -70,24 +91,17 @@ class SchedulePass(ModulePass):
         return stage.value.data if isinstance(stage, IntegerAttr) else 1
 
 
-def _if_it_fits(func: FuncOp, before: FuncOp) -> FuncOp:
-    """The scheduled function; or what it was, if only that fits: side by side, the tiles of several trips are live."""
-    overflow = _overflow(func)
+def _beside(func: FuncOp) -> FuncOp:
+    """A copy of a function that stands before it, and so belongs to the same module."""
     block = func.parent
-    if overflow is None or block is None or not isinstance(block.parent_op(), ModuleOp):
-        return func
-    block.insert_op_before(before, func)
-    if _overflow(before) is not None:  # the plan will say so
-        before.detach()
-        return func
-    func.detach()
-    func.erase()
-    message = f"trips of '{before.sym_name.data}' stay one after another: side by side, {overflow.message}"
-    warn(place_of(before), message, *overflow.notes, help=overflow.help, kind="schedule")
-    return before
+    assert block is not None
+    copy = func.clone()
+    block.insert_op_before(copy, func)
+    return copy
 
 
 def _overflow(func: FuncOp) -> Diagnostic | None:
+    """Side by side, the tiles of several trips are live: whether they fit."""
     try:
         plan_of(func)
     except DiagnosticError as err:
@@ -95,9 +109,10 @@ def _overflow(func: FuncOp) -> Diagnostic | None:
     return None
 
 
-def _forget(loops: Sequence[scf.ForOp]) -> None:
-    for loop in loops:
-        loop.attributes.pop(STAGE_ATTRIBUTE, None)
+def _forget(func: FuncOp) -> None:
+    for op in func.walk():
+        if isinstance(op, scf.ForOp):
+            op.attributes.pop(STAGE_ATTRIBUTE, None)
 
 
 def _trip_count(loop: scf.ForOp) -> int | None:
@@ -110,23 +125,25 @@ def _trip_count(loop: scf.ForOp) -> int | None:
 # --- how many trips together ---------------------------------------------------------------------------------------
 
 
-def _granted(body: Body, asked: int) -> int:
+def _granted(body: Body, asked: int, widen: bool) -> Grant:
     """As many trips as may run together, at most as many as the loop has. Tells the user where they are fewer."""
     count = _trip_count(body.loop)
     most = asked if count is None else min(asked, count)
     if most < 2:
-        return 1
+        return _ONE
     obstacle = body.obstacle()
     if obstacle is not None:
         op, reason = obstacle
         _refused(body, asked, 1, reason, Note(place_of(op), f"'{op.name}' stands here"))
-        return 1
-    clash = body.clash(most)
-    if clash is None:
-        return most
-    reason, notes, help = _explained(clash)
-    _refused(body, asked, clash.distance, reason, *notes, help=help)
-    return clash.distance
+        return _ONE
+    grant = body.grant(most, widen=widen)
+    if grant.clash is not None:
+        reason, notes, help = _explained(grant.clash, widen)
+        _refused(body, asked, grant.trips, reason, *notes, help=help)
+    return grant
+
+
+_ONE = Grant(1, None, ())
 
 
 def _refused(body: Body, asked: int, granted: int, reason: str, *notes: Note, help: str | None = None) -> None:
@@ -135,7 +152,7 @@ def _refused(body: Body, asked: int, granted: int, reason: str, *notes: Note, he
     warn(place_of(body.loop), message, *notes, help=help, kind="schedule")
 
 
-def _explained(clash: Clash[Where]) -> tuple[str, tuple[Note, ...], str | None]:
+def _explained(clash: Clash[Where], widen: bool) -> tuple[str, tuple[Note, ...], str | None]:
     earlier, later, distance = clash.earlier, clash.later, clash.distance
     ahead = "the next trip" if distance == 1 else f"the trip {distance} later"
     reason = f"'{later.op}' of {ahead} would pass '{earlier.op}' of this one, and both may touch {later.name}"
@@ -143,8 +160,8 @@ def _explained(clash: Clash[Where]) -> tuple[str, tuple[Note, ...], str | None]:
     help = None
     if later.name.startswith(SLOT_SET):
         help = f"with more slots in {later.name}, the next trip taking the next one, it would not"
-    elif later.name.startswith(TILE):
-        help = f"pl.pipeline(..., stage={distance + 1}) gives each tile of the loop a slot for each trip"
+    elif later.name.startswith(TILE) and not widen:
+        help = f"there is no room for more slots of {later.name}: a smaller tile would make some"
     return reason, notes, help
 
 

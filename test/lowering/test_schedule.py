@@ -6,13 +6,14 @@ import pytest
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
+from pto_buf.dialect.ptobuf import AllocSlotsOp
 from pto_buf.errors import Diagnostic, UsageError, collecting_warnings
 from pto_buf.lowering.schedule import SchedulePass
 from pto_buf.source import parse_text
 from pto_buf.universe import make_context
 from pto_buf.verification import verify_module
 from support.vec_text import kernel
-from support.walk import Done, Walk, walk
+from support.walk import Done, Slot, Walk, walk
 
 
 def scheduled(text: str, interleave: int | None = None) -> tuple[ModuleOp, list[Diagnostic]]:
@@ -333,11 +334,65 @@ def test_one_slot_keeps_trips_apart():
     assert str(module) == str(kernel(text)).replace(" {ptobuf.stage = 2 : i64}", "")
 
 
-def test_a_tile_of_the_compilers_has_a_lever_of_its_own():
-    text = "set one 1 owned\n" + loop("x = load one[%c0] @%i\nstore x @%i").replace("set one 1\n", "")
-    (warning,) = scheduled(text)[1]
+PLAIN = """
+set ring 2 SHAPE
+set one 1 owned SHAPE
+set two 1 owned SHAPE
+scf.for %i = %c0 to %n step %c1 {
+%k = arith.remui %i, %c2 : index
+x = load ring[%k] @%i
+y = exp one[%c0] x
+z = exp two[%c0] y
+store z @%i
+} {ptobuf.stage = 2 : i64}
+"""
+
+
+def test_a_tile_of_the_compilers_gets_a_slot_for_each_trip():
+    text = PLAIN.replace("SHAPE", "8x128")
+    module, warnings = scheduled(text)
+    assert warnings == []
+    sets = {op.set_name.data: op.slots.type.data.count for op in module.walk() if isinstance(op, AllocSlotsOp)}
+    assert sets == {"ring": 2, "one": 2, "two": 2}
+    assert words(text, n=2) == "load load exp exp exp exp store store"
+    found, source = walk(module, {"n": 5}), walk(kernel(text), {"n": 5})
+    stored = [done.touched[0] for done in found.done if done.op == "ptobuf.store"]
+    assert [slot.index for slot in stored if isinstance(slot, Slot)] == [0, 1, 0, 1, 0]
+    # the same work on the same data, but for the slots of the tiles
+    rows = [{key: value for key, value in run.holds.items() if isinstance(key, tuple)} for run in (source, found)]
+    assert rows[0] == rows[1]
+
+
+def test_without_room_for_more_slots_the_user_is_told():
+    text = PLAIN.replace("SHAPE", "40x256")
+    module, (warning,) = scheduled(text)
     assert "both may touch the compiler's tile 'one'" in warning.message
-    assert warning.help == "pl.pipeline(..., stage=2) gives each tile of the loop a slot for each trip"
+    assert warning.help == (
+        "there is no room for more slots of the compiler's tile 'one': a smaller tile would make some"
+    )
+    assert str(module) == str(kernel(text)).replace(f" {STAGE}", "")
+
+
+@pytest.mark.parametrize(("lower", "step"), [("%c0", "%c1"), ("%m", "%c1"), ("%c3", "%c2"), ("%m", "%c3")])
+def test_slots_of_trips_count_from_the_start_of_the_loop(lower: str, step: str):
+    text = f"""
+set one 1 owned
+scf.for %i = {lower} to %n step {step} {{
+x = load one[%c0] @%i
+store x @%i
+}} {{ptobuf.stage = 3 : i64}}
+"""
+    for n in range(3, 14):
+        run = walk(scheduled(text)[0], {"n": n, "m": 3})
+        slots = [done.touched[1] for done in run.done if done.op == "ptobuf.load_into"]
+        assert [slot.index for slot in slots if isinstance(slot, Slot)] == [number % 3 for number in range(len(slots))]
+
+
+def test_a_tile_that_goes_from_trip_to_trip_keeps_its_slot():
+    text = loop("y = add one[%c0] one[%c0] one[%c0]\nz = exp one[%c0] y\nstore z @%i")
+    (warning,) = scheduled(text.replace("set one 1", "set one 1 owned"))[1]
+    assert "both may touch the compiler's tile 'one'" in warning.message
+    assert warning.help is None
 
 
 def test_fewer_slots_than_trips_run_as_many_trips_together():

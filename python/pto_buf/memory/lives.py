@@ -47,6 +47,22 @@ def lives(kernel: Program) -> dict[int, Life]:
     return {one.key: life_of(walk.touches.get(one.key, ()), walk.loops) for one in kernel.sets}
 
 
+def private_loops(kernel: Program) -> dict[int, frozenset[int]]:
+    """For each slot set, by its key, the keys of the loops around all its accesses in whose every trip it is written
+    before it is read: nothing of it goes from trip to trip, or in or out."""
+    walk = _Walk()
+    walk.block(kernel.body, None)
+    found: dict[int, frozenset[int]] = {}
+    for key, touches in walk.touches.items():
+        around = set(_up_to(touches[0].loop, None, walk.loops))
+        for touch in touches:
+            around &= set(_up_to(touch.loop, None, walk.loops))
+            if touch.reads:
+                around &= set(_up_to(touch.since, None, walk.loops)) if touch.known else set()
+        found[key] = frozenset(walk.loops[loop].start for loop in around)
+    return found
+
+
 def life_of(touches: Sequence[Touch], loops: Sequence[Loop], born: int = 0) -> Life:
     """The life of the set with these accesses; a set that is never accessed lives at `born` only."""
     if not touches:

@@ -1,24 +1,27 @@
 """From a loop of the `ptobuf` dialect to its steps and what they touch."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from xdsl.dialects import scf
+from xdsl.dialects.builtin import IndexType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from pto_buf.dialect.pto import MakeTensorViewOp, PartitionViewOp
-from pto_buf.dialect.ptobuf import ReleaseOp, SlotOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotOp, SlotSelectOp
 from pto_buf.dialect.table.row import Kind, Role
+from pto_buf.memory.lives import private_loops
 from pto_buf.schedule.grouping import Clash, Use, first_clash
 from pto_buf.schedule.trips import Trips, Window, may_be_equal, may_overlap
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.index_terms import IndexTerms
 from pto_buf.slots.program import Block, Branch, Loop, Op, Release, While
-from pto_buf.slots.terms import Const, Term
+from pto_buf.slots.simplify import apply
+from pto_buf.slots.terms import Const, Fn, Term
 from pto_buf.source import place_of
 
 Where = Term | Window | None
@@ -112,6 +115,7 @@ class Kernel:
         self.built: Built = build(func)
         self.nodes = dict(_nodes(self.built.program.body))
         self.terms = IndexTerms(self.keys)
+        self.private = private_loops(self.built.program)
         self._layouts: dict[SSAValue, tuple[object, ...]] = {}
 
     def body(self, loop: scf.ForOp) -> "Body":
@@ -182,6 +186,18 @@ def _spelt(op: Operation) -> str:
     return op.name.removeprefix("ptobuf.").removesuffix("_into")
 
 
+@dataclass(frozen=True)
+class Grant:
+    """How many trips of a loop may run together, and what keeps more of them apart.
+
+    `widened` are the compiler's sets that need a slot for each of these trips.
+    """
+
+    trips: int
+    clash: Clash[Where] | None
+    widened: tuple[AllocSlotsOp, ...]
+
+
 @dataclass
 class Body:
     """One loop of a kernel."""
@@ -219,22 +235,54 @@ class Body:
                     return op, f"'{_spelt(op)}' needs what the trip before makes after it"
         return None
 
-    def clash(self, most: int) -> Clash[Where] | None:
-        """The nearest two trips among `most` that must not run side by side."""
-        uses: list[Use[Where]] = []
+    def grant(self, most: int, *, widen: bool) -> Grant:
+        """As many of `most` trips as may run together; with `widen` the compiler's tiles get slots for it."""
+        uses = list(self._uses())
+        private = self._private() if widen else {}
+        counter = self._trip_term(most)
+        rotated = [replace(use, where=counter) if use.thing in private else use for use in uses]
+        clash = first_clash(rotated, most, self._meets)
+        trips = most if clash is None else clash.distance
+        widened = [
+            alloc
+            for key, alloc in private.items()
+            if first_clash([use for use in uses if use.thing == key], trips, self._meets) is not None
+        ]
+        return Grant(trips, clash, tuple(widened))
+
+    def _uses(self) -> Iterator[Use[Where]]:
         for number, step in enumerate(self._steps.steps):
             for op in (inner for one in step for inner in one.walk()):
                 if isinstance(op, SlotOp | ReleaseOp):
-                    uses += self.kernel.slot_uses(number, op)
+                    yield from self.kernel.slot_uses(number, op)
                 if isinstance(op, SlotOp):
-                    uses += self.kernel.tensor_uses(number, op)
-        trips = self.kernel.trips(self.loop)
+                    yield from self.kernel.tensor_uses(number, op)
 
-        def meets(first: Where, second: Where, distance: int) -> bool:
-            if isinstance(first, Window) and isinstance(second, Window):
-                return may_overlap(first, second, trips, distance)
-            if first is None or second is None or isinstance(first, Window) or isinstance(second, Window):
-                return True
-            return may_be_equal(first, second, trips, distance)
+    @cached_property
+    def _trips(self) -> Trips:
+        return self.kernel.trips(self.loop)
 
-        return first_clash(uses, most, meets)
+    def _meets(self, first: Where, second: Where, distance: int) -> bool:
+        if isinstance(first, Window) and isinstance(second, Window):
+            return may_overlap(first, second, self._trips, distance)
+        if first is None or second is None or isinstance(first, Window) or isinstance(second, Window):
+            return True
+        return may_be_equal(first, second, self._trips, distance)
+
+    def _trip_term(self, most: int) -> Term:
+        since = apply(Fn.SUB, self._trips.counter, self._trips.lower)
+        return apply(Fn.REMU, apply(Fn.DIVU, since, self._trips.step), Const(most))
+
+    def _private(self) -> dict[int, AllocSlotsOp]:
+        """The compiler's sets of one slot that live within a trip, and whose every mention is inside the loop."""
+        if not isinstance(self.loop.body.block.args[0].type, IndexType):
+            return {}
+        found: dict[int, AllocSlotsOp] = {}
+        for key, alloc in self.kernel.built.sets.items():
+            if alloc.owned is None or alloc.addr is not None or alloc.slots.type.data.count != 1:
+                continue
+            users = [use.operation for use in alloc.slots.uses]
+            inside = all(isinstance(user, SlotSelectOp) and self.loop.is_ancestor(user) for user in users)
+            if inside and self.kernel.keys[self.loop] in self.kernel.private.get(key, frozenset()):
+                found[key] = alloc
+        return found
