@@ -180,68 +180,70 @@ class _Grouping:
     """For each trip of a group what stands for the values of the body."""
 
     def run(self) -> None:
-        whole, rest = self._split()
-        main = self._main(whole)
-        self._insert(main)
-        for name, attribute in self.loop.attributes.items():
-            main.attributes[name] = attribute
-        if not rest:
-            for old, new in zip(self.loop.results, main.results, strict=True):
-                old.replace_all_uses_with(new)
-            self.loop.detach()
-            self.loop.erase()
-            return
-        self.loop.operands = [whole, self.loop.ub, self.loop.step, *main.results]
-        self.pieces[self.loop] = main
-
-    def _split(self) -> tuple[SSAValue, bool]:
-        """The end of the groups, and whether trips may be left behind it."""
-        loop, type = self.loop, self.loop.lb.type
-        count = _trip_count(loop)
-        lower, step = constant_of(loop.lb), constant_of(loop.step)
-        if count is not None and lower is not None and step is not None:
-            grouped = count // self.together * self.together
-            if grouped == count:
-                return loop.ub, False
-            return self._constant(lower + grouped * step, type), True
-        distance = self._sub(loop.ub, loop.lb)
-        # A loop that ends before it starts has no trips; the division below must not see how far before.
-        distance = self._apply(arith.MaxSIOp(distance, self._constant(0, type)))
-        groups = self._divided(distance, self.together)
-        size = self._times(loop.step, self.together)
-        return self._add(loop.lb, self._mul(groups, size)), True
-
-    def _divided(self, distance: SSAValue, together: int) -> SSAValue:
-        """Groups in which every trip starts before the end."""
-        step, type = constant_of(self.loop.step), distance.type
-        if step != 1:
-            short = self._apply(arith.SubiOp(self.loop.step, self._constant(1, type)))
-            distance = self._apply(arith.DivUIOp(self._add(distance, short), self.loop.step))
-        return self._apply(arith.DivUIOp(distance, self._constant(together, type)))
-
-    def _main(self, end: SSAValue) -> scf.ForOp:
         loop = self.loop
-        old = loop.body.block
+        count, lower, step = _trip_count(loop), constant_of(loop.lb), constant_of(loop.step)
+        if count is None or lower is None or step is None:
+            main, rest = self._counted()
+        else:
+            grouped = count // self.together * self.together
+            rest = None if grouped == count else self._constant(lower + grouped * step, loop.lb.type)
+            main = self._main(loop.lb, loop.ub if rest is None else rest, self._times(loop.step, self.together), None)
+        self._insert(main)
+        for name, attribute in loop.attributes.items():
+            main.attributes[name] = attribute
+        if rest is None:
+            for old, new in zip(loop.results, main.results, strict=True):
+                old.replace_all_uses_with(new)
+            loop.detach()
+            loop.erase()
+            return
+        loop.operands = [rest, loop.ub, loop.step, *main.results]
+        self.pieces[loop] = main
+
+    def _counted(self) -> tuple[scf.ForOp, SSAValue]:
+        """The loop over whole groups, by their number, and where the trips that are left over start.
+
+        Counted in ones, how groups and the trips behind them meet is plain to whoever has to prove it.
+        """
+        loop, zero, one = self.loop, self._constant(0, self.loop.lb.type), self._constant(1, self.loop.lb.type)
+        # A loop that ends before it starts has no trips; the division below must not see how far before.
+        distance = self._apply(arith.MaxSIOp(self._sub(loop.ub, loop.lb), zero))
+        if constant_of(loop.step) != 1:
+            short = self._apply(arith.SubiOp(loop.step, one))
+            distance = self._apply(arith.DivUIOp(self._apply(arith.AddiOp(distance, short)), loop.step))
+        groups = self._apply(arith.DivUIOp(distance, self._constant(self.together, loop.lb.type)))
+        size = self._times(loop.step, self.together)
+        rest = self._add(loop.lb, self._apply(arith.MuliOp(groups, size)))
+        return self._main(zero, groups, one, size), rest
+
+    def _main(self, lower: SSAValue, upper: SSAValue, step: SSAValue, size: SSAValue | None) -> scf.ForOp:
+        """The loop over groups. With `size`, the distance of two groups, it counts them; else it counts as before."""
+        loop, old = self.loop, self.loop.body.block
         block = Block(arg_types=[argument.type for argument in old.args])
         for new, known in zip(block.args, old.args, strict=True):
             new.name_hint = known.name_hint
-        size = self._times(loop.step, self.together)
+        first: SSAValue = block.args[0]
         offsets = [self._times(loop.step, trip) for trip in range(self.together)]
+
+        def add(op: arith.AddiOp | arith.MuliOp) -> SSAValue:
+            op.location = loop.location
+            op.result.name_hint = old.args[0].name_hint
+            block.add_op(op)
+            return op.result
+
+        if size is not None:
+            first.name_hint = "group"
+            first = add(arith.MuliOp(first, size))
+            first = first if constant_of(loop.lb) == 0 else add(arith.AddiOp(first, loop.lb))
         for trip in range(self.together):
-            self.maps.append({} if trip else dict(zip(old.args, block.args, strict=True)))
-            if trip:
-                shifted = arith.AddiOp(block.args[0], offsets[trip])
-                shifted.location = loop.location
-                shifted.result.name_hint = old.args[0].name_hint
-                block.add_op(shifted)
-                self.maps[trip][old.args[0]] = shifted.result
+            counter = first if trip == 0 else add(arith.AddiOp(first, offsets[trip]))
+            self.maps.append({old.args[0]: counter})
+        self.maps[0].update(zip(old.args[1:], block.args[1:], strict=True))
         self._fill(block)
         yielded = scf.YieldOp(*(self._carried(self.together, index) for index in range(1, len(old.args))))
         yielded.location = loop.location
         block.add_op(yielded)
-        main = scf.ForOp(loop.lb, end, size, loop.iter_args, Region(block))
-        main.location = loop.location
-        return main
+        return scf.ForOp(lower, upper, step, loop.iter_args, Region(block))
 
     def _fill(self, block: Block) -> None:
         body = steps_of(self.loop, self.pieces)
@@ -305,13 +307,10 @@ class _Grouping:
     def _sub(self, left: SSAValue, right: SSAValue) -> SSAValue:
         return left if constant_of(right) == 0 else self._apply(arith.SubiOp(left, right))
 
-    def _mul(self, left: SSAValue, right: SSAValue) -> SSAValue:
-        return self._apply(arith.MuliOp(left, right))
-
     def _times(self, value: SSAValue, factor: int) -> SSAValue:
         if factor == 1:
             return value
         known = constant_of(value)
         if known is not None:
             return self._constant(known * factor, value.type)
-        return self._mul(value, self._constant(factor, value.type))
+        return self._apply(arith.MuliOp(value, self._constant(factor, value.type)))
