@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from pto_buf.errors import DiagnosticError
+from pto_buf.hw import Pipe
 from pto_buf.machine.exec import execute, kernel_named
 from pto_buf.run import run_pto
 from pto_buf.sim.orders import ADVERSARIES, Order, Policy, order_named
+from pto_buf.sim.profile import profile
 from pto_buf.sim.simulate import Launch, Run, simulate
 from support.pto_text import kernel, parse
 
@@ -332,3 +334,37 @@ def test_the_base_of_the_signals_needs_no_array() -> None:
         found = run_pto(text, {**given, **extra})
         assert np.allclose(found.arrays["c"], expected(given, 2), atol=1e-4)
         assert "ffts" not in found.arrays
+
+
+# --- times ---
+
+
+@pytest.mark.parametrize("arch", ["a3", "a5"])
+def test_the_vector_cores_start_when_the_product_is_stored(arch: str) -> None:
+    found = profile(Launch(kernel_named(parse(through_memory(arch)), None), {}, {}))
+    assert [one.core for one in found.timelines] == ["block 0 cube", "block 0 vector 0", "block 0 vector 1"]
+    cube, *vectors = found.timelines
+    stored = next(one.end for one in cube.slices if one.pipe is Pipe.FIX)
+    for vector in vectors:
+        loaded = next(one for one in vector.slices if one.pipe is Pipe.MTE2)
+        assert loaded.start >= stored
+        signal = next(one for one in vector.arrows if one.label == "signal 3")
+        assert (signal.at, signal.source) == (stored, None)
+    assert "3 cores" in found.text()
+
+
+def test_a_signal_that_never_comes_is_an_error_when_timing_too() -> None:
+    with pytest.raises(DiagnosticError, match=r"error: deadlock: this waits for signal 3 and never goes on"):
+        profile(Launch(kernel_named(parse(through_memory("a3", signal="")), None), {}, {}))
+
+
+def test_locks_are_timed_as_the_flags_that_they_stand_for() -> None:
+    (timeline,) = profile(Launch(kernel_named(parse(locked()), None), {}, {"n": 3})).timelines
+    loads, adds, stores = (
+        [one for one in timeline.slices if one.pipe is pipe] for pipe in (Pipe.MTE2, Pipe.V, Pipe.MTE3)
+    )
+    for number in range(3):
+        assert loads[number].end <= adds[number].start <= adds[number].end <= stores[number].start
+    for number in range(2):
+        assert adds[number].end <= loads[number + 1].start  # one slot
+        assert stores[number].end <= adds[number + 1].start

@@ -126,7 +126,7 @@ def test_a_scalar_wait_holds_what_is_issued_behind_it() -> None:
 
 def test_arrows_join_the_op_before_the_set_and_the_op_behind_the_wait() -> None:
     timeline = timed(stream(1), n=2).slowest
-    loaded = [one for one in timeline.arrows if (one.set.src, one.set.dst) == (LOADED.src, LOADED.dst)]
+    loaded = [one for one in timeline.arrows if one.label == f"flag {LOADED.src} -> {LOADED.dst} id 0"]
     assert [(one.source, one.target) for one in loaded] == [(0, 1), (2, 4)]
     assert [(one.at, one.taken) for one in loaded] == [(100, 100), (230, 230)]
     primes = [one for one in timeline.arrows if not one.set.trips]
@@ -177,7 +177,7 @@ def test_several_blocks_are_timed_each() -> None:
     launch = Launch(kernel_named(parse(stream(2)), None), {}, {"n": 2}, blocks=3)
     found = profile(launch, COSTS)
     assert [timeline.block for timeline in found.timelines] == [0, 1, 2]
-    assert "3 blocks, 280 to 280 cycles" in found.text()
+    assert "3 cores, 280 to 280 cycles; block 0 in detail:" in found.text()
 
 
 def test_the_summary_and_the_views_as_text() -> None:

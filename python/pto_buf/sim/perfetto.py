@@ -11,12 +11,12 @@ from pto_buf.sim.timeline import LANES, Timeline
 from pto_buf.sim.trace import about
 
 _SEQUENCE = 1
-_LANES_OF_BLOCK = 64
-"""Track ids set aside for one block: its lanes first, its counters behind them."""
+_TRACKS_OF_CORE = 64
+"""Track ids set aside for one core: its lanes first, its counters behind them."""
 
 
 def perfetto_trace(profile: Profile) -> bytes:
-    """The trace as bytes: one process for each block, one track for each pipe and counter, times in nanoseconds.
+    """The trace as bytes: one process for each core, one track for each pipe and counter, times in nanoseconds.
 
     Arrows run from the op before a set to the op behind its wait. Raises UsageError where `perfetto` is not installed.
     """
@@ -26,23 +26,24 @@ def perfetto_trace(profile: Profile) -> bytes:
     except ImportError:
         message = "a native trace is written with the package 'perfetto', which is not installed"
         raise UsageError(message, "pip install perfetto, or write a .json trace") from None
-    for timeline in profile.timelines:
-        _Block(builder, protos, profile, timeline).write()
+    for number, timeline in enumerate(profile.timelines):
+        _Core(builder, protos, profile, timeline, number).write()
     return builder.serialize()
 
 
-class _Block:
-    def __init__(self, builder: Any, protos: Any, profile: Profile, timeline: Timeline):
+class _Core:
+    def __init__(self, builder: Any, protos: Any, profile: Profile, timeline: Timeline, number: int):
         self._builder = builder
         self._event = protos.TrackEvent
         self._profile = profile
         self._timeline = timeline
-        self._first = 1 + timeline.block * _LANES_OF_BLOCK
+        self._number = number
+        self._first = 1 + number * _TRACKS_OF_CORE
 
     def write(self) -> None:
         process = self._describe(self._first)
-        process.process.pid = self._timeline.block + 1
-        process.process.process_name = f"{self._profile.kernel} block {self._timeline.block}"
+        process.process.pid = self._number + 1
+        process.process.process_name = f"{self._profile.kernel} {self._timeline.core}"
         for lane, pipe in enumerate(LANES):
             if pipe in self._timeline.busy:
                 track = self._describe(self._lane(lane))
@@ -99,4 +100,4 @@ class _Block:
         """Source and target slice and a number of its own for each arrow that has both ends."""
         for number, arrow in enumerate(self._timeline.arrows):
             if arrow.source is not None and arrow.target is not None:
-                yield arrow.source, arrow.target, (self._timeline.block << 32) + number + 1
+                yield arrow.source, arrow.target, (self._number << 32) + number + 1

@@ -1,6 +1,6 @@
 """Timing a kernel: every block on a core of its own, and what is to be said about it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from pto_buf.dialect.tile_op import target_of
@@ -8,14 +8,15 @@ from pto_buf.hw import Pipe, Target
 from pto_buf.machine.code import Meter
 from pto_buf.machine.steps import CoreId
 from pto_buf.sim.costs import Costs, costs_of
-from pto_buf.sim.simulate import Launch
+from pto_buf.sim.simulate import Launch, cores_of_block, roles_of
 from pto_buf.sim.timeline import LANES, Cause, Stall, Timeline, spelt
-from pto_buf.sim.timing import Timer
+from pto_buf.sim.timing import Shared, Timer
+from pto_buf.sim.tokens import Tokens
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A timed kernel: one timeline for each block."""
+    """A timed kernel: one timeline for each core of each block."""
 
     kernel: str
     target: Target
@@ -37,7 +38,7 @@ class Profile:
 
 
 def profile(launch: Launch, costs: Costs | None = None) -> Profile:
-    """Time every block of the kernel, each on a core of its own; `launch` needs no arrays.
+    """Time every block of the kernel, each on cores of its own; `launch` needs no arrays.
 
     Raises DiagnosticError for a kernel that gets stuck, whose numbers depend on memory, or an op without a cost.
     """
@@ -45,10 +46,27 @@ def profile(launch: Launch, costs: Costs | None = None) -> Profile:
     table = costs or costs_of(target)
     timelines: list[Timeline] = []
     for block in range(launch.blocks):
-        meter = Meter()
-        steps = launch.steps(CoreId(block, launch.blocks), meter)
-        timelines.append(Timer(table, block).run(steps, meter))
+        timelines += _block(launch, block, table, target)
     return Profile(launch.function.sym_name.data, target, table, tuple(timelines))
+
+
+def _block(launch: Launch, block: int, costs: Costs, target: Target) -> list[Timeline]:
+    cores = cores_of_block(launch, block)
+    shared = Shared(costs, Tokens(roles_of(cores)), target.name == "a2a3")
+    timers: list[Timer] = []
+    for core in cores:
+        meter = Meter()
+        timers.append(Timer(shared, launch.steps(core, meter), meter, block, _name(core, cores)))
+    while any(timer.advance() for timer in timers):
+        pass
+    return [timer.finish() for timer in timers]
+
+
+def _name(core: CoreId, cores: Sequence[CoreId]) -> str:
+    if core.core is None:
+        return f"block {core.block}"
+    number = f" {core.subblock}" if sum(one.core is core.core for one in cores) > 1 else ""
+    return f"block {core.block} {core.core}{number}"
 
 
 def _lines(one: Profile, stalls: int) -> Iterator[str]:
@@ -61,7 +79,7 @@ def _lines(one: Profile, stalls: int) -> Iterator[str]:
     )
     if len(one.timelines) > 1:
         ends = [each.end for each in one.timelines]
-        yield f"{len(ends)} blocks, {min(ends)} to {max(ends)} cycles; block {timeline.block} in detail:"
+        yield f"{len(ends)} cores, {min(ends)} to {max(ends)} cycles; {timeline.core} in detail:"
     yield from _pipe_table(timeline)
     longest = sorted(timeline.stalls, key=lambda stall: (-stall.cycles, stall.start))[:stalls]
     if longest:

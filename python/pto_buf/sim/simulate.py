@@ -84,7 +84,7 @@ def simulate(launch: Launch, order: Order, source: Callable[[CoreId], Steps] | N
         cores = cores_of_block(launch, block)
         values = Values(target, memory, _homes(cores), overlap=order.policy is Policy.LATE)
         steps = [(source or launch.steps)(core) for core in cores]
-        engine = Engine(steps, values, order, _roles(cores), target.name == "a2a3")
+        engine = Engine(steps, values, order, roles_of(cores), target.name == "a2a3")
         try:
             engine.run()
         except SimulationFault as error:
@@ -109,14 +109,15 @@ def cores_of_block(launch: Launch, block: int) -> tuple[CoreId, ...]:
     return (*cube, *(vectors if Core.VECTOR in kinds else ()))
 
 
-def _roles(cores: Sequence[CoreId]) -> Roles:
+def roles_of(cores: Sequence[CoreId]) -> Roles:
+    """Which of the cores that run together is of which kind, by their positions."""
     cube = next((number for number, core in enumerate(cores) if core.core is Core.CUBE), None)
     return Roles(cube, tuple(number for number, core in enumerate(cores) if core.core is Core.VECTOR))
 
 
 def _homes(cores: Sequence[CoreId]) -> tuple[Mapping[Space, int], ...]:
     """Whose memory each space is: a cube core sees the first vector core's UB, a vector core its cube core's L1."""
-    roles = _roles(cores)
+    roles = roles_of(cores)
     homes: list[Mapping[Space, int]] = []
     for number, core in enumerate(cores):
         own = dict.fromkeys(Space, number)

@@ -3,10 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from pto_buf.errors import Place
 from pto_buf.hw import Pipe
-from pto_buf.machine.steps import Exec, SetFlag, WaitFlag
+from pto_buf.machine.steps import Exec, GiveLock, SetFlag, SyncSet, SyncWait, TakeLock, WaitFlag
 
 LANES = (Pipe.MTE2, Pipe.MTE1, Pipe.M, Pipe.V, Pipe.FIX, Pipe.MTE3, Pipe.S)
 """The order in which people on this hardware look at pipes: along the flow of data."""
@@ -56,13 +57,21 @@ class Slice:
     step: Exec
 
 
+Giver: TypeAlias = SetFlag | SyncSet | GiveLock
+Taker: TypeAlias = WaitFlag | SyncWait | TakeLock
+
+
 @dataclass(frozen=True, slots=True)
 class Arrow:
-    """A flag that was set at `at` and let its wait go at `taken`. Slices are numbers in the timeline, None for none:
-    the last before the set, and the first behind the wait."""
+    """A flag, signal or lock that was given at `at` and let its taker go at `taken`.
 
-    set: SetFlag
-    wait: WaitFlag
+    Slices are numbers in this timeline, None for none: the last before it was given, the first behind its taker. A
+    signal of another core has no source here.
+    """
+
+    label: str
+    set: Giver
+    wait: Taker
     at: int
     taken: int
     source: int | None
@@ -71,9 +80,10 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Timeline:
-    """One core's run, in cycles from the start of the kernel."""
+    """One core's run, in cycles from the start of the kernel. `core` is for people: `block 0`, `block 0 vector 1`."""
 
     block: int
+    core: str
     slices: tuple[Slice, ...]
     arrows: tuple[Arrow, ...]
     stalls: tuple[Stall, ...]

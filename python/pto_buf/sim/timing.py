@@ -5,7 +5,6 @@ Every time is the maximum of what has to be over before: the order in which this
 
 from collections import deque
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
@@ -17,7 +16,6 @@ from pto_buf.machine.steps import (
     GiveLock,
     ScalarAccess,
     SetFlag,
-    Step,
     SyncSet,
     SyncWait,
     TakeLock,
@@ -25,9 +23,9 @@ from pto_buf.machine.steps import (
 )
 from pto_buf.sim.costs import CostError, Costs
 from pto_buf.sim.orders import QUEUED
-from pto_buf.sim.timeline import LANES, Arrow, Cause, Slice, Stall, Timeline, spelt
-
-Key: TypeAlias = tuple[Pipe, Pipe, int]
+from pto_buf.sim.timeline import LANES, Arrow, Cause, Giver, Slice, Stall, Taker, Timeline, spelt
+from pto_buf.sim.tokens import Entry, Token, Tokens
+from pto_buf.sim.tokens import spelt as spelt_token
 
 _LOOKED_BACK = 16
 """Ops of the setting pipe among which the one that a wait is for is looked for."""
@@ -37,9 +35,10 @@ _LOOKED_BACK = 16
 class _Fired:
     """A set that has fired, and the number of the last slice before it."""
 
-    step: SetFlag
+    step: Giver
     at: int
     slices: tuple[int, ...]
+    core: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,7 @@ class _Issued:
 
 @dataclass
 class _Pipe:
-    queue: deque["tuple[Step, _Issued]"] = field(default_factory=deque["tuple[Step, _Issued]"])
+    queue: deque["tuple[Entry, _Issued]"] = field(default_factory=deque["tuple[Entry, _Issued]"])
     """Steps that have not started."""
     started: deque[int] = field(default_factory=deque[int])
     """When the latest entries left the queue, as many as the queue holds."""
@@ -84,35 +83,69 @@ class _Pipe:
     """Arrows whose waits were taken since its last op."""
 
 
-class Timer:
-    """One core. Raises DiagnosticError when the kernel gets stuck or an op has no cost."""
+@dataclass
+class Shared:
+    """What the cores of a block share while they are timed: the tokens that were given, and everybody's slices."""
 
-    def __init__(self, costs: Costs, block: int = 0):
-        self._costs = costs
+    costs: Costs
+    tokens: Tokens
+    signals_hold_scalar: bool
+    fired: dict[Token, deque[_Fired]] = field(default_factory=dict[Token, "deque[_Fired]"])
+    slices: list[list[Slice]] = field(default_factory=list[list[Slice]])
+
+
+class Timer:
+    """One core. Raises DiagnosticError for an op that has no cost."""
+
+    def __init__(self, shared: Shared, steps: Steps, meter: Meter, block: int, name: str):
+        self._shared = shared
+        self._costs = shared.costs
+        self._core = len(shared.slices)
+        self._steps = steps
+        self._meter = meter
+        self._counted = Meter()
+        self._next: Entry | None = None
         self._block = block
+        self._name = name
         self._pipes = {pipe: _Pipe() for pipe in QUEUED}
         self._now = 0
         self._spent = 0
         self._held_until = 0
         self._held_by = Cause.ISSUE
-        self._fired: dict[Key, deque[_Fired]] = {}
         self._slices: list[Slice] = []
         self._arrows: list[Arrow] = []
         self._stalls: list[Stall] = []
+        shared.slices.append(self._slices)
 
-    def run(self, steps: Steps, meter: Meter) -> Timeline:
-        """Time the steps. `meter` is the one that they count with."""
-        instructions = branches = 0
-        for step in steps:
-            done, jumped = meter.instructions - instructions, meter.branches - branches
-            instructions, branches = meter.instructions, meter.branches
-            self._spend(done * self._costs.instruction + jumped * self._costs.branch)
-            self._issue(step)
-        self._flow()
-        stuck = next((pipe for pipe in QUEUED if self._pipes[pipe].queue), None)
-        if stuck is not None:
-            raise self._stuck(self._pipes[stuck].queue[0][0])
+    def advance(self) -> bool:
+        """Issue and work off what can be; whether that was anything."""
+        moved = False
+        while (entry := self._fetch()) is not None and self._issue(entry):
+            self._next = None
+            moved = True
+        return self._flow() or moved
+
+    def finish(self) -> Timeline:
+        """The run, when no core can advance any more. Raises DiagnosticError if this one is not done."""
+        held = [self._next] if self._next is not None else []
+        held += [pipe.queue[0][0] for pipe in self._pipes.values() if pipe.queue]
+        if held:
+            raise _stuck(next((entry for entry in held if entry.needs), held[0]))
         return self._timeline()
+
+    def _fetch(self) -> Entry | None:
+        """The next step that the scalar unit issues, its own work before it paid for; None at the end."""
+        if self._next is None:
+            step = next(self._steps, None)
+            if step is None:
+                return None
+            done = self._meter.instructions - self._counted.instructions
+            jumped = self._meter.branches - self._counted.branches
+            self._counted = Meter(self._meter.instructions, self._meter.branches)
+            self._spend((done + 1) * self._costs.instruction + jumped * self._costs.branch)
+            tokens = self._shared.tokens
+            self._next = Entry(step, tokens.needs(self._core, step), tokens.gives(self._core, step))
+        return self._next
 
     def _timeline(self) -> Timeline:
         """Everything in the order of time, whatever order it was worked out in."""
@@ -131,6 +164,7 @@ class Timer:
         )
         return Timeline(
             self._block,
+            self._name,
             tuple(self._slices[number] for number in order),
             tuple(sorted(arrows, key=lambda one: (one.at, one.taken))),
             tuple(sorted(self._stalls, key=lambda one: (one.start, LANES.index(one.pipe)))),
@@ -144,93 +178,100 @@ class Timer:
         self._now += cycles
         self._spent += cycles
 
-    def _issue(self, step: Step) -> None:
-        self._spend(self._costs.instruction)
+    def _issue(self, entry: Entry) -> bool:
+        """Whether it could be."""
+        step = entry.step
         match step:
             case WaitFlag() if step.dst is Pipe.S:
-                self._flow()
-                fired = self._take(step)
-                if fired is None:
-                    raise self._stuck(step)
-                self._arrows.append(self._arrow(fired, step, self._now))
-                self._hold_scalar(fired.at, Cause.FLAG)
+                return self._wait_on_scalar(entry, step)
+            case SyncWait() if self._shared.signals_hold_scalar or step.pipe is Pipe.S:
+                return self._wait_on_scalar(entry, step)
             case SetFlag() if step.src is Pipe.S:
-                self._fire(step, self._now, ())
+                self._fire(entry, step, self._now, ())
             case Barrier() if step.pipe is Pipe.ALL:
-                self._drain(step)
+                return self._drain()
             case Exec() if Pipe.S in step.pipes:
                 self._spend(self._costs.instruction)
-            case SetFlag():
-                self._enqueue(step.src, step)
-            case WaitFlag():
-                self._enqueue(step.dst, step)
-            case Exec():
-                self._enqueue(step.pipes[0], step)
-            case Barrier():
-                self._enqueue(step.pipe, step)
             case ScalarAccess():
-                raise DiagnosticError.at(
-                    step.place, "global memory read by the scalar unit is not timed", kind="unsupported"
-                )
-            case SyncSet() | SyncWait() | TakeLock() | GiveLock():
-                message = "signals between cores and buffer locks are not timed"
-                raise DiagnosticError.at(step.place, message, kind="unsupported")
+                self._spend(self._costs.instruction)
+            case SetFlag():
+                return self._enqueue(step.src, entry)
+            case WaitFlag():
+                return self._enqueue(step.dst, entry)
+            case Exec():
+                return self._enqueue(step.pipes[0], entry)
+            case Barrier() | SyncSet() | SyncWait() | TakeLock() | GiveLock():
+                return self._enqueue(step.pipe, entry)
+        return True
+
+    def _wait_on_scalar(self, entry: Entry, step: Taker) -> bool:
+        self._flow()
+        taken = self._take(entry)
+        if taken is None:
+            return False
+        for token, fired in taken:
+            self._arrows.append(self._arrow(token, fired, step, self._now))
+            self._hold_scalar(fired.at, Cause.FLAG)
+        return True
 
     def _hold_scalar(self, until: int, cause: Cause) -> None:
         if until > self._now:
             self._now = self._held_until = until
             self._held_by = cause
 
-    def _enqueue(self, name: Pipe, step: Step) -> None:
-        pipe = self._pipes[name]
-        if pipe.entered - pipe.left >= self._costs.queue:
+    def _enqueue(self, name: Pipe, entry: Entry) -> bool:
+        pipe, room = self._pipes[name], self._costs.queue
+        if pipe.entered - pipe.left >= room:
             self._flow()
-            if pipe.entered - pipe.left >= self._costs.queue:
-                raise self._stuck(pipe.queue[0][0])
-        if pipe.entered >= self._costs.queue:  # the entry that many places ahead must have left
-            self._hold_scalar(
-                pipe.started[pipe.entered - self._costs.queue - (pipe.left - len(pipe.started))], Cause.QUEUE
-            )
-        pipe.queue.append((step, _Issued(self._now, self._held_until, self._held_by)))
+            if pipe.entered - pipe.left >= room:
+                return False
+        if pipe.entered >= room:  # the entry that many places ahead must have left
+            self._hold_scalar(pipe.started[pipe.entered - room - (pipe.left - len(pipe.started))], Cause.QUEUE)
+        pipe.queue.append((entry, _Issued(self._now, self._held_until, self._held_by)))
         pipe.entered += 1
+        return True
 
-    def _drain(self, step: Barrier) -> None:
+    def _drain(self) -> bool:
         self._flow()
+        if any(pipe.queue for pipe in self._pipes.values()):
+            return False
         for pipe in self._pipes.values():
-            if pipe.queue:
-                raise self._stuck(pipe.queue[0][0])
             self._hold_scalar(pipe.clock, Cause.BARRIER)
         for pipe in self._pipes.values():
             pipe.holds.append(_Hold(self._now, Cause.BARRIER, "a barrier over all pipes"))
             pipe.clock = max(pipe.clock, self._now)
+        return True
 
     # --- the pipes ---
 
-    def _flow(self) -> None:
-        """Every pipe works off what it can."""
-        moved = True
-        while moved:
-            moved = False
+    def _flow(self) -> bool:
+        """Every pipe works off what it can; whether that was anything."""
+        moved, again = False, True
+        while again:
+            again = False
             for name, pipe in self._pipes.items():
                 while pipe.queue and self._work(name, pipe):
-                    moved = True
+                    moved = again = True
+        return moved
 
     def _work(self, name: Pipe, pipe: _Pipe) -> bool:
-        step, issued = pipe.queue[0]
+        entry, issued = pipe.queue[0]
+        step = entry.step
         start = max(pipe.clock, issued.at)
         match step:
-            case WaitFlag():
-                fired = self._take(step)
-                if fired is None:
+            case WaitFlag() | SyncWait() | TakeLock():
+                taken = self._take(entry)
+                if taken is None:
                     return False
-                start = max(start, fired.at)
-                pipe.waits.append(len(self._arrows))
-                self._arrows.append(self._arrow(fired, step, start))
                 pipe.holds += issued.holds()
-                pipe.holds.append(_Hold(fired.at, Cause.FLAG, f"flag {step.src} -> {step.dst} id {step.id}", fired))
+                for token, fired in taken:
+                    start = max(start, fired.at)
+                    pipe.waits.append(len(self._arrows))
+                    self._arrows.append(self._arrow(token, fired, step, start))
+                    pipe.holds.append(_Hold(fired.at, Cause.FLAG, spelt_token(token), fired))
                 pipe.clock = start
-            case SetFlag():
-                self._fire(step, start, tuple(pipe.recent))
+            case SetFlag() | SyncSet() | GiveLock():
+                self._fire(entry, step, start, tuple(pipe.recent))
             case Exec():
                 pipe.holds += issued.holds()
                 self._execute(name, pipe, step, start, issued.at)
@@ -273,30 +314,35 @@ class Timer:
         if hold.fired is None:
             return hold.cause, hold.why
         for number in reversed(hold.fired.slices):
-            earlier = self._slices[number].step
+            slice = self._shared.slices[hold.fired.core][number]
+            earlier = slice.step
             if _meet(earlier, step, "writes", "reads"):
-                return Cause.DATA, f"data from {hold.fired.step.src}: {spelt(earlier)}"
+                return Cause.DATA, f"data from {slice.pipe}: {spelt(earlier)}"
             if _meet(earlier, step, "reads", "writes") or _meet(earlier, step, "writes", "writes"):
-                return Cause.SLOT, f"slot in use by {hold.fired.step.src}: {spelt(earlier)}"
+                return Cause.SLOT, f"slot in use by {slice.pipe}: {spelt(earlier)}"
         return hold.cause, hold.why
 
-    # --- flags ---
+    # --- tokens ---
 
-    def _fire(self, step: SetFlag, at: int, slices: tuple[int, ...]) -> None:
-        self._fired.setdefault((step.src, step.dst, step.id), deque()).append(_Fired(step, at, slices))
+    def _fire(self, entry: Entry, step: Giver, at: int, slices: tuple[int, ...]) -> None:
+        for token in entry.gives:
+            self._shared.fired.setdefault(token, deque()).append(_Fired(step, at, slices, self._core))
 
-    def _take(self, step: WaitFlag) -> _Fired | None:
-        pending = self._fired.get((step.src, step.dst, step.id))
-        return pending.popleft() if pending else None
+    def _take(self, entry: Entry) -> list[tuple[Token, _Fired]] | None:
+        """All that the entry waits for, or None if something is missing."""
+        pending = [(token, self._shared.fired.get(token)) for token in entry.needs]
+        if not all(queue for _, queue in pending):
+            return None
+        return [(token, queue.popleft()) for token, queue in pending if queue]
 
-    @staticmethod
-    def _arrow(fired: _Fired, wait: WaitFlag, taken: int) -> Arrow:
-        return Arrow(fired.step, wait, fired.at, max(taken, fired.at), fired.slices[-1] if fired.slices else None, None)
+    def _arrow(self, token: Token, fired: _Fired, wait: Taker, taken: int) -> Arrow:
+        source = fired.slices[-1] if fired.slices and fired.core == self._core else None
+        return Arrow(spelt_token(token), fired.step, wait, fired.at, max(taken, fired.at), source, None)
 
-    @staticmethod
-    def _stuck(step: Step) -> DiagnosticError:
-        what = f" for flag {step.src} -> {step.dst} id {step.id}" if isinstance(step, WaitFlag) else ""
-        return DiagnosticError.at(step.place, f"deadlock: this waits{what} and never goes on", kind="deadlock")
+
+def _stuck(entry: Entry) -> DiagnosticError:
+    what = f" for {spelt_token(entry.needs[0])}" if entry.needs else ""
+    return DiagnosticError.at(entry.step.place, f"deadlock: this waits{what} and never goes on", kind="deadlock")
 
 
 def _meet(earlier: Exec, later: Exec, first: str, second: str) -> bool:

@@ -12,14 +12,14 @@ Event: TypeAlias = dict[str, Any]
 
 
 def chrome_trace(profile: Profile) -> str:
-    """The trace as JSON text: one process for each block, one lane for each pipe, times in microseconds.
+    """The trace as JSON text: one process for each core, one lane for each pipe, times in microseconds.
 
     Arrows run from the op before a set to the op behind its wait. Counters show the bytes that hold something still to
     be read, for each on-chip buffer, and the flags that are set.
     """
     events: list[Event] = []
-    for timeline in profile.timelines:
-        events += _Block(profile, timeline).events()
+    for number, timeline in enumerate(profile.timelines):
+        events += _Core(profile, timeline, number).events()
     return json.dumps(
         {
             "traceEvents": events,
@@ -34,11 +34,11 @@ def chrome_trace(profile: Profile) -> str:
     )
 
 
-class _Block:
-    def __init__(self, profile: Profile, timeline: Timeline):
+class _Core:
+    def __init__(self, profile: Profile, timeline: Timeline, number: int):
         self._profile = profile
         self._timeline = timeline
-        self._pid = timeline.block
+        self._pid = number
 
     def events(self) -> Iterator[Event]:
         yield from self._names()
@@ -52,7 +52,7 @@ class _Block:
         return round(self._profile.costs.microseconds(cycles), 6)
 
     def _names(self) -> Iterator[Event]:
-        yield self._meta("process_name", 0, name=f"{self._profile.kernel} block {self._pid}")
+        yield self._meta("process_name", 0, name=f"{self._profile.kernel} {self._timeline.core}")
         yield self._meta("process_sort_index", 0, sort_index=self._pid)
         for lane, pipe in enumerate(LANES):
             if pipe in self._timeline.busy:
@@ -81,8 +81,7 @@ class _Block:
             if arrow.source is None or arrow.target is None:
                 continue
             source, target = slices[arrow.source], slices[arrow.target]
-            name = f"{arrow.set.src} -> {arrow.set.dst} {arrow.set.id}"
-            common = {"name": name, "cat": "flag", "id": f"{self._pid}.{number}", "pid": self._pid}
+            common = {"name": arrow.label, "cat": "flag", "id": f"{self._pid}.{number}", "pid": self._pid}
             start = max(source.start, source.end - 0.5)
             yield {**common, "ph": "s", "tid": LANES.index(source.pipe), "ts": self._at(start)}
             yield {**common, "ph": "f", "bp": "e", "tid": LANES.index(target.pipe), "ts": self._at(target.start)}
