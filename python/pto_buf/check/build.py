@@ -1,7 +1,8 @@
 """From a function of the `pto` dialect to the checker's program."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IndexType, UnitAttr
@@ -30,8 +31,10 @@ from pto_buf.check.program import (
 )
 from pto_buf.check.sync_ops import sync_instruction
 from pto_buf.check.terms import Term, Var, add, less
+from pto_buf.check.uses import Uses
 from pto_buf.dialect.attributes import KernelKindAttr
 from pto_buf.dialect.kernel import BlockQueryOp, SectionCubeOp, SectionOp
+from pto_buf.dialect.table.row import TableError
 from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.dialect.tiles import AllocTileOp, AssignOp
 from pto_buf.dialect.types import tile_of
@@ -57,7 +60,7 @@ class _Builder:
 
     def __init__(self, function: func.FuncOp):
         self._function = function
-        self._target = target_of(function)
+        self._uses = Uses(target_of(function))
         self._variables: list[VarInfo] = []
         self._terms: dict[SSAValue, Term] = {}
         self._block_values: dict[str, Var] = {}
@@ -66,6 +69,7 @@ class _Builder:
         self._section: Core | None = None
         self._sites = 0
         self._loops = 0
+        self._visits: dict[type[Operation], Callable[[Any], None]] = {}
         self._memory = Memory(self._terms)
         self._arrays = Arrays(self._terms, self._element)
 
@@ -124,28 +128,44 @@ class _Builder:
 
     def _walk(self, block: Block) -> None:
         for op in block.ops:
-            match op:
-                case TileOp():
-                    self._tile_op(op)
-                case scf.ForOp():
-                    self._for(op)
-                case scf.IfOp():
-                    self._if(op)
-                case scf.WhileOp():
-                    self._while(op)
-                case scf.YieldOp() | scf.ConditionOp():
-                    pass  # whoever owns the block reads it
-                case func.ReturnOp():
-                    self._code.append(End(self._site(op)))
-                case AllocTileOp():
-                    self._alloc(op)
-                case AssignOp():
-                    self._move_tile(op)
-                case SectionOp():
-                    if self._section is None or _core_of(op) is self._section:
-                        self._walk(op.body.block)
-                case _:
-                    self._plain(op)
+            kind = type(op)
+            visit = self._visits.get(kind)
+            if visit is None:
+                visit = self._visits[kind] = self._visit(op)
+            visit(op)
+
+    def _visit(self, op: Operation) -> Callable[[Any], None]:
+        """What takes in the ops of this class. Looked up once for each class, since programs consist of few."""
+        match op:
+            case TileOp():
+                return self._tile_op
+            case scf.ForOp():
+                return self._for
+            case scf.IfOp():
+                return self._if
+            case scf.WhileOp():
+                return self._while
+            case scf.YieldOp() | scf.ConditionOp():
+                return _ignore  # whoever owns the block reads it
+            case func.ReturnOp():
+                return self._return
+            case AllocTileOp():
+                return self._alloc
+            case AssignOp():
+                return self._move_tile
+            case SectionOp():
+                return self._enter_section
+            case _ if op.name.startswith(_SCALAR_DIALECTS):
+                return self._arithmetic
+            case _:
+                return self._plain
+
+    def _return(self, op: func.ReturnOp) -> None:
+        self._code.append(End(self._site(op)))
+
+    def _enter_section(self, op: SectionOp) -> None:
+        if self._section is None or _core_of(op) is self._section:
+            self._walk(op.body.block)
 
     def _plain(self, op: Operation) -> None:
         """An op without regions."""
@@ -197,12 +217,12 @@ class _Builder:
         return var
 
     def _tile_op(self, op: TileOp) -> None:
-        use = op.use(self._target)
-        pipes = use.row.form(use).pipes
-        touches = [
-            self._memory.touch(op, use, operand, value) for operand, value in op.named_operands() if operand.in_memory
-        ]
-        self._code.append(Run(self._site(op), pipes, tuple(touches), tuple(sorted(use.row.internal_flags))))
+        try:
+            use = self._uses.of(op)
+        except TableError as err:
+            raise DiagnosticError.at(place_of(op), err.message, kind=err.kind) from None
+        touches = tuple(self._memory.touch(op, use, effect) for effect in use.effects)
+        self._code.append(Run(self._site(op), use.pipes, touches, use.raises))
         for result in op.results:
             if width_of(result.type) is not None:
                 self._terms[result] = self._unknown(op, result)
@@ -332,6 +352,10 @@ class _Builder:
             if term != var:
                 pairs.append((var, term))
         return pairs
+
+
+def _ignore(op: Operation) -> None:
+    pass
 
 
 def _core_of(op: SectionOp) -> Core:

@@ -1,13 +1,14 @@
 """Where the operands of tile ops lie: pointers, views and tiles of the IR as regions of the checker's program."""
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, MutableMapping
 from dataclasses import dataclass, replace
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from pto_buf.check.program import Instruction, Run, Site, Touch, Window
+from pto_buf.check.program import Instruction, Local, Run, Site, Touch, Window
 from pto_buf.check.terms import Fn, Term, add, apply, const, constant_of
 from pto_buf.check.tiles import Place, whole
+from pto_buf.check.uses import Effect, OpUse
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.pointers import (
     AddPtrOp,
@@ -19,7 +20,6 @@ from pto_buf.dialect.pointers import (
     TileValidColsOp,
     TileValidRowsOp,
 )
-from pto_buf.dialect.table.row import Operand, Use
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.dialect.tiles import AllocTileOp, SetValidShapeOp, SubviewOp, TileViewOp
 from pto_buf.dialect.types import PtrType, TileBufType
@@ -27,13 +27,6 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
 from pto_buf.source import place_of
 from pto_buf.tile import DTYPE_BITS
-
-_VECTORS: Mapping[str, tuple[int, ...]] = {
-    "single_mode_vec1": (1,),
-    "dual_mode_split_m": (0, 1),
-    "dual_mode_split_n": (0, 1),
-}
-"""The vector cores that a move out of the accumulator reaches, by its mode."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +55,7 @@ class Memory:
         self._views: dict[SSAValue, _View] = {}
         self._windows: dict[SSAValue, Window] = {}
         self._places: dict[SSAValue, Place] = {}
+        self._touched: dict[tuple[Place, tuple[int, int] | None, tuple[int, ...]], Local] = {}
 
     def argument(self, value: BlockArgument, number: int) -> None:
         """A function argument that is no integer."""
@@ -198,17 +192,19 @@ class Memory:
         address = apply(Fn.SELECT, self._terms[condition], self.address(yes, op), self.address(no, op))
         self.lies_at(op.results[0], address)
 
-    def touch(self, op: TileOp, use: Use, operand: Operand, value: SSAValue) -> Touch:
+    def touch(self, op: TileOp, use: OpUse, effect: Effect) -> Touch:
         """What the op does to one operand in memory."""
+        value = op.operands[effect.position]
         if value in self._windows:
-            return Touch(self._windows[value], operand.role.reads, operand.role.writes)
+            return Touch(self._windows[value], effect.reads, effect.writes)
         place = self.place(value, op)
-        where = place.bytes()
-        start, stop = use.row.extent(use, operand.name)
-        if place.whole and (start, stop) != (0, place.base.footprint):
-            where = replace(where, runs=((start, stop),))
-        where = replace(where, vectors=_VECTORS.get(use.attr("accToVecMode") or "", (0,)))
-        return Touch(where, operand.role.reads, operand.role.writes)
+        known = self._touched.get((place, effect.extent, use.vectors))
+        if known is None:
+            known = place.bytes()
+            if place.whole and effect.extent is not None and effect.extent != (0, place.base.footprint):
+                known = replace(known, runs=(effect.extent,))
+            known = self._touched[place, effect.extent, use.vectors] = replace(known, vectors=use.vectors)
+        return Touch(known, effect.reads, effect.writes)
 
 
 def _unsupported(op: Operation, why: str) -> DiagnosticError:

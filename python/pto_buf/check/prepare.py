@@ -71,6 +71,8 @@ class _Preparer:
         if isinstance(term, Var):
             return term
         if isinstance(term, Sum):
+            if all(isinstance(atom, Var) for atom, _ in term.parts):
+                return term
             total: Term = const(term.const)
             for atom, factor in term.parts:
                 total = add(total, self._term(atom), factor)

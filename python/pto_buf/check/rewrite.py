@@ -47,11 +47,14 @@ class Rewriter:
                 loop = None if one.loop is None else self._loop(one.loop)
                 return replace(one, condition=term(one.condition), loop=loop)
             case SetFlag() | WaitFlag() | Lock() | Signal() | Await():
-                return replace(one, lane=term(one.lane))
+                lane = term(one.lane)
+                return one if lane is one.lane else replace(one, lane=lane)
             case Assign():
                 return Assign(tuple((var, term(value)) for var, value in one.pairs))
             case Run():
-                return replace(one, touches=tuple(self._touch(touch) for touch in one.touches))
+                touches = tuple(self._touch(touch) for touch in one.touches)
+                same = all(new is old for new, old in zip(touches, one.touches, strict=True))
+                return one if same else replace(one, touches=touches)
             case Enter() | Next() | Leave():
                 return replace(one, loop=self._loop(one.loop))
             case _:
@@ -68,18 +71,14 @@ class Rewriter:
     def _touch(self, touch: Touch) -> Touch:
         where = touch.where
         if isinstance(where, Local):
-            return replace(touch, where=replace(where, address=self._term(where.address)))
-        return replace(
-            touch,
-            where=replace(
-                where,
-                base=self._term(where.base),
-                shape=self._all(where.shape),
-                strides=self._all(where.strides),
-                offsets=self._all(where.offsets),
-                extents=self._all(where.extents),
-            ),
-        )
+            address = self._term(where.address)
+            return touch if address is where.address else replace(touch, where=replace(where, address=address))
+        old = where.base, where.shape, where.strides, where.offsets, where.extents
+        base, shape, strides, offsets, extents = self._term(old[0]), *(self._all(terms) for terms in old[1:])
+        if (base, shape, strides, offsets, extents) == old:
+            return touch
+        moved = replace(where, base=base, shape=shape, strides=strides, offsets=offsets, extents=extents)
+        return replace(touch, where=moved)
 
     def _all(self, terms: tuple[Term, ...]) -> tuple[Term, ...]:
         return tuple(self._term(term) for term in terms)
