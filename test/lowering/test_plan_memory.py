@@ -4,7 +4,7 @@ import pytest
 
 from pto_buf.errors import DiagnosticError
 from pto_buf.lowering.plan_memory import functions, plan_of, source_pairs, tenants
-from pto_buf.memory.lives import lives
+from pto_buf.memory.lives import lives, private_loops
 from pto_buf.slots.build import build
 from support.vec_text import kernel
 
@@ -130,6 +130,29 @@ def test_in_a_tight_space_only_lives_apart_share():
     with pytest.raises(DiagnosticError, match="'c' does not fit in vec"):
         (func,) = functions(kernel(f"{sets}x = load a[%c0]\n{LOOP}\ny = load b[%c0]\nz = exp c[%c0] y\nstore x\n}}"))
         plan_of(func)
+
+
+def test_sets_that_are_private_to_the_trips_of_a_loop():
+    text = f"""
+{SETS}
+w = load c[%c0]
+{LOOP}
+x = load a[%c0]
+scf.for %j = %c0 to %m step %c1 {{
+y = exp b[%c0] x
+store y
+store c[%c0]
+}}
+}}
+"""
+    (func,) = functions(kernel(text))
+    built = build(func)
+    loops = [key for key, op in sorted(built.ops.items()) if op.name == "scf.for"]
+    found = {one.name: private_loops(built.program)[one.key] for one in built.program.sets}
+    assert found == {"a": frozenset(loops[:1]), "b": frozenset(loops), "c": frozenset()}
+    (func,) = functions(kernel(f"{SETS}{LOOP}\ny = exp b[%c0] a[%c0]\nz = exp a[%c0] y\n}}"))
+    built = build(func)
+    assert private_loops(built.program)[0] == frozenset()
 
 
 @pytest.mark.parametrize(("op", "pairs"), [("add", 1), ("exp", 0)])

@@ -1,5 +1,6 @@
 """Scheduling changes order and nothing else: the same trips, on the same slots, with the same data."""
 
+import random
 from collections.abc import Mapping
 
 import pytest
@@ -505,3 +506,47 @@ store x
     assert str(module) == str(kernel(text)).replace(f" {STAGE}", "")
     roomy = text.replace("60x256", "1x256")
     assert words(roomy, n=2).startswith("load load load exp exp")
+
+
+def any_loop(rng: random.Random) -> str:
+    """A loop of a few ops on slots chosen by (i + c) % N, with rows of global memory that may overlap."""
+    sizes = {name: rng.randint(1, 4) for name in "abc"}
+    text = [f"set {name} {size} 1x128" for name, size in sizes.items()]
+    text += [f"%n{name} = arith.constant {size} : index" for name, size in sizes.items()]
+    text.append("scf.for %i = %c1 to %n step %c1 {")
+    fresh = 0
+
+    def slot(name: str) -> str:
+        nonlocal fresh
+        fresh += 1
+        text.append(f"%o{fresh} = arith.addi %i, %c{rng.randint(0, 3)} : index")
+        text.append(f"%s{fresh} = arith.remui %o{fresh}, %n{name} : index")
+        return f"{name}[%s{fresh}]"
+
+    for number in range(rng.randint(2, 4)):
+        one, other = rng.choice("abc"), rng.choice("abc")
+        row = rng.choice(("%i", "%c0", "%c2"))
+        kind = rng.choice(("load", "exp", "store", "branch"))
+        if kind == "load":
+            text.append(f"v{number} = load {slot(one)} @{row} of {rng.choice(('src', 'dst'))}")
+        elif kind == "exp":
+            source = slot(other)
+            text.append(f"v{number} = exp {slot(one)} {source}")
+        elif kind == "store":
+            text.append(f"store {slot(one)} @{row}")
+        else:
+            source = slot(other)
+            target = slot(one)
+            text += ["scf.if %flag {", f"v{number} = exp {target} {source}", "}"]
+    return "\n".join([*text, f"}} {{ptobuf.stage = {rng.randint(2, 3)} : i64}}"])
+
+
+def test_random_loops_do_the_same():
+    together = 0
+    for seed in range(60):
+        text = any_loop(random.Random(seed))
+        source, (module, warnings) = kernel(text), scheduled(text)
+        together += not warnings
+        for n in (0, 1, 3, 4, 6):
+            check_same(source, module, {"n": n, "flag": seed % 2})
+    assert 10 < together < 55
