@@ -3,7 +3,8 @@
 Constants, views of tensors and slot sets stand at the top of the function, whatever loop first needs them.
 """
 
-from collections.abc import Generator, Sequence
+import ast
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar, cast
@@ -45,14 +46,21 @@ def scalar_type(dtype: str) -> Attribute | None:
 class Builder:
     """Appends ops to the current block of one function."""
 
-    def __init__(self, entry: Block, location: LocationAttr):
+    def __init__(self, entry: Block, locate: Callable[[ast.AST], LocationAttr], where: ast.AST):
         self._entry = entry
         self._top: list[Operation] = []
         self._sets: dict[Operation, Operation | None] = {}
         self._constants: dict[tuple[str, object], SSAValue] = {}
         self._known: list[dict[tuple[object, ...], SSAValue]] = [{}]
         self.block = entry
-        self.location = location
+        self._locate = locate
+        self.where: ast.AST | LocationAttr = where
+        """What the ops made now stand for: a node, whose location is worked out when an op needs it, or a location."""
+
+    @property
+    def location(self) -> LocationAttr:
+        """The location of the ops made now."""
+        return self.where if isinstance(self.where, LocationAttr) else self._locate(self.where)
 
     def add(self, op: _Op) -> _Op:
         """Append an op at the current place."""
@@ -110,13 +118,13 @@ class Builder:
         self._sets[op] = by
 
     @contextmanager
-    def at(self, location: LocationAttr) -> Generator[None]:
+    def at(self, where: ast.AST | LocationAttr) -> Generator[None]:
         """Ops made inside get this location."""
-        outer, self.location = self.location, location
+        outer, self.where = self.where, where
         try:
             yield
         finally:
-            self.location = outer
+            self.where = outer
 
     @contextmanager
     def inside(self, block: Block) -> Generator[None]:

@@ -105,7 +105,7 @@ class Context:
     @contextmanager
     def at(self, node: ast.AST) -> Generator[None]:
         """Ops made inside get the node's place."""
-        with self.builder.at(self.source.location(node)):
+        with self.builder.at(node):
             yield
 
     @contextmanager

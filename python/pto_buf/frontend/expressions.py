@@ -39,8 +39,12 @@ def evaluate(ctx: Context, node: ast.expr) -> Value:
     if handler is None:
         what = _UNSUPPORTED.get(type(node), f"{type(node).__name__} expressions")
         raise ctx.error(node, f"{what} are not part of the DSL")
-    with ctx.at(node):
+    builder = ctx.builder
+    outer, builder.where = builder.where, node
+    try:
         return handler(ctx, node)
+    finally:
+        builder.where = outer
 
 
 _UNSUPPORTED: Mapping[type[ast.expr], str] = {

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 Names = frozenset[str]
 _NONE: Names = frozenset()
@@ -10,25 +11,48 @@ _NONE: Names = frozenset()
 _LEAVES = (ast.Break, ast.Continue, ast.Return)
 
 
+def names_in(node: ast.AST) -> tuple[dict[str, None], dict[str, None]]:
+    """The names read and the names bound in a node, each in the order of the text, in one walk."""
+    reads: dict[str, None] = {}
+    binds: dict[str, None] = {}
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if type(one) is ast.Name:
+            (reads if type(one.ctx) is ast.Load else binds)[one.id] = None
+        elif type(one) is not ast.Constant:
+            stack.extend(_children(one))
+    return reads, binds
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below, last one first."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found.extend(item for item in cast(list[object], value) if isinstance(item, ast.AST))
+    found.reverse()
+    return found
+
+
 def loads(node: ast.AST | None) -> Names:
     """The names read in an expression."""
-    if node is None:
-        return _NONE
-    return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load))
+    return _NONE if node is None else frozenset(names_in(node)[0])
 
 
 def stores(node: ast.AST) -> Names:
     """The names bound anywhere in a statement or target."""
-    return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
+    return frozenset(names_in(node)[1])
 
 
 def assigned(body: Sequence[ast.stmt]) -> list[str]:
     """The names bound in a body, in the order of the text."""
     found: dict[str, None] = {}
     for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                found[node.id] = None
+        found |= names_in(statement)[1]
     return list(found)
 
 
@@ -104,8 +128,8 @@ class Flow:
             case ast.FunctionDef() | ast.ClassDef():
                 return _Effect(_NONE, frozenset({statement.name}), False)
             case _:
-                leaves = isinstance(statement, _LEAVES)
-                return _Effect(loads(statement), stores(statement), leaves)
+                reads, binds = names_in(statement)
+                return _Effect(frozenset(reads), frozenset(binds), isinstance(statement, _LEAVES))
 
     # --- liveness, top down ---
 

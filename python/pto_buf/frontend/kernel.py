@@ -40,7 +40,7 @@ def read_kernel(
 ) -> func.FuncOp | None:
     """Read one kernel. Mistakes go to `collector`; the function is None, or of no use, when there are any."""
     block = Block()
-    builder = Builder(block, source.location(function.node))
+    builder = Builder(block, source.location, function.node)
     ctx = Context(source, target, builder, collector, function.globals, samples=samples)
     try:
         types = _parameters(ctx, function, block)
