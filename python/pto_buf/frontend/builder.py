@@ -12,6 +12,7 @@ from typing import TypeVar, cast
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     BFloat16Type,
+    DenseArrayBase,
     Float16Type,
     Float32Type,
     FloatAttr,
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     LocationAttr,
     Signedness,
+    i32,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
@@ -41,6 +43,12 @@ def scalar_type(dtype: str) -> Attribute | None:
         return _FLOATS[dtype]
     sign = dtype.rstrip("0123456789")
     return IntegerType(int(dtype[len(sign) :]), _SIGNS[sign]) if sign in _SIGNS and sign != dtype else None
+
+
+@cache
+def segments(*sizes: int) -> dict[str, Attribute]:
+    """The property that says how an op's operands are grouped. Not to be changed: it is shared."""
+    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, list(sizes))}
 
 
 class Builder:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from functools import cache
 from typing import cast
 
 from xdsl.dialects.arith import IndexCastOp
@@ -15,7 +16,7 @@ from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.tile_op import spec_of
 from pto_buf.dialect.types import PartitionViewType
 from pto_buf.frontend.arguments import Arguments, require_space, sequence
-from pto_buf.frontend.builder import INDEX, scalar_type
+from pto_buf.frontend.builder import INDEX, scalar_type, segments
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.emission import emit
 from pto_buf.frontend.geometry import padded_tile
@@ -144,13 +145,19 @@ def partition(args: Arguments, source: Tensor, offsets: Sequence[Number], sizes:
                 kind=SHAPE,
             )
     spec = ViewSpec(tuple(known_int(size) for size in sizes), source.dtype)
+    starts, lengths = ([ssa(ctx, one) for one in numbers] for numbers in (offsets, sizes))
     with ctx.at(args.node):
-        return ctx.builder.add(
-            PartitionViewOp.build(
-                operands=[source.view, [ssa(ctx, one) for one in offsets], [ssa(ctx, one) for one in sizes]],
-                result_types=[PartitionViewType(spec)],
-            )
-        ).results[0]
+        op = PartitionViewOp.create(
+            operands=[source.view, *starts, *lengths],
+            result_types=[_partition_type(spec)],
+            properties=dict(segments(1, rank, rank)),
+        )
+        return ctx.builder.add(op).results[0]
+
+
+@cache
+def _partition_type(spec: ViewSpec) -> PartitionViewType:
+    return PartitionViewType(spec)
 
 
 def store_tile(args: Arguments) -> Value:

@@ -42,6 +42,8 @@ class MemRefs:
 
     def scan(self, ctx: Context, body: Sequence[ast.stmt]) -> None:
         """Find the size of each declaration's slots, before anything is bound."""
+        if ctx.source.text and "MemRef" not in ctx.source.text:
+            return
         for statement in body:
             for node in ast.walk(statement):
                 if isinstance(node, ast.AnnAssign) and _may_declare(node.annotation):

@@ -14,8 +14,9 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import OpRow, TableError, Use
 from pto_buf.dialect.table.row import Value as TableValue
 from pto_buf.dialect.tile_op import constant_of, spec_of
-from pto_buf.dialect.types import TileBufType
+from pto_buf.dialect.types import SlotType, TileBufType
 from pto_buf.errors import DiagnosticError
+from pto_buf.frontend.builder import segments
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import MEMORY_SPACE, SET_MISUSE, SHAPE
 from pto_buf.frontend.names import spelling
@@ -28,6 +29,11 @@ from pto_buf.tile import TileSpec
 @cache
 def _tile_type(spec: TileSpec) -> TileBufType:
     return TileBufType(spec)
+
+
+@cache
+def _slot_type(spec: TileSpec) -> SlotType:
+    return SlotType(spec)
 
 
 def operand(ctx: Context, node: ast.AST, value: Value, what: str) -> Tile:
@@ -68,7 +74,8 @@ def new_owned(ctx: Context, node: ast.AST, spec: TileSpec, name: str) -> Tile:
 
 def owned_tile(ctx: Context, owned: OwnedSet, index: SSAValue | None = None) -> Tile:
     """A tile of ours, its slot selected here, standing for whatever it holds; `index` where it is not the usual one."""
-    select = ctx.builder.add(SlotSelectOp(owned.alloc.slots, index or ctx.builder.constant(0)))
+    operands = (owned.alloc.slots, index or ctx.builder.constant(0))
+    select = ctx.builder.add(SlotSelectOp.create(operands=operands, result_types=[_slot_type(owned.tile)]))
     owned.selects[select] = index
     return Tile(select.slot, select.slot, None, owned, place=owned.place)
 
@@ -159,9 +166,11 @@ def into(
     spec, extents = _narrowed(held, valid)
     words = words or {}
     check(ctx, node, row, ins, spec, words)
-    op = INTO_BY_DSL[row.dsl].build(
-        operands=[_in_order(row, ins), [dest.slot], extents],
+    operands = _in_order(row, ins)
+    op = INTO_BY_DSL[row.dsl].create(
+        operands=[*operands, dest.slot, *extents],
         result_types=[_tile_type(spec)],
+        properties=dict(segments(len(operands), 1, len(extents))),
         attributes=_attributes(row, words),
     )
     result = ctx.builder.add(op).results[0]
@@ -196,7 +205,12 @@ def store(
     """Write global memory by the op of `row`. Raises DiagnosticError."""
     words = words or {}
     check(ctx, node, row, ins, spec_of(view.type), words)
-    op = STORE_BY_DSL[row.dsl].build(operands=[_in_order(row, ins), [view]], attributes=_attributes(row, words))
+    operands = _in_order(row, ins)
+    op = STORE_BY_DSL[row.dsl].create(
+        operands=[*operands, view],
+        properties=dict(segments(len(operands), 1)),
+        attributes=_attributes(row, words),
+    )
     ctx.builder.add(op)
 
 
