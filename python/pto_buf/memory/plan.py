@@ -72,28 +72,24 @@ def _plan(tenants: Sequence[Tenant], target: Target, addresses: Addresses, paire
     for tenant in tenants:
         space = tenant.tile.space
         used[space] = max(used.get(space, 0), addresses[tenant.key] + tenant.size(target))
-    covered = _covered(tenants, target, addresses)
     return Plan(
         addresses,
         tuple(_shared(tenants, target, addresses)),
         paired,
         clashes(paired, by_key, addresses, target),
         used,
-        used.get(Space.VEC, 0) - covered if paired else 0,
+        _padding(tenants, target, addresses) if paired else 0,
     )
 
 
-def _ranges(tenants: Sequence[Tenant], target: Target, addresses: Addresses) -> list[tuple[int, int, int]]:
-    return sorted((addresses[t.key], addresses[t.key] + t.size(target), t.key) for t in tenants)
-
-
-def _covered(tenants: Sequence[Tenant], target: Target, addresses: Addresses) -> int:
-    """Bytes of UB that some set has."""
-    covered = high = 0
-    for start, end, _ in _ranges([t for t in tenants if t.tile.space is Space.VEC], target, addresses):
-        covered += max(0, end - max(start, high))
-        high = max(high, end)
-    return covered
+def _padding(tenants: Sequence[Tenant], target: Target, addresses: Addresses) -> int:
+    """Bytes of UB in gaps too short to come from anything but the wish for an address modulo WINDOW."""
+    padding = high = 0
+    for start, size in sorted((addresses[t.key], t.size(target)) for t in tenants if t.tile.space is Space.VEC):
+        if 0 < start - high < WINDOW:
+            padding += start - high
+        high = max(high, start + size)
+    return padding
 
 
 def _shared(tenants: Sequence[Tenant], target: Target, addresses: Addresses) -> Iterator[tuple[int, int]]:
