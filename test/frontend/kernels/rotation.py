@@ -64,6 +64,18 @@ def pipeline_from_an_odd_start(
 
 
 @pl.jit.incore
+def pipeline_of_unknown_length(
+    x: pl.Tensor[[MOST * R, C], pl.FP32],
+    y: pl.Out[pl.Tensor[[MOST * R, C], pl.FP32]],
+    last: pl.Scalar[pl.INDEX],
+):
+    for i in pl.pipeline(last, stage=2):
+        part = pl.load(x, [i * R, 0], [R, C])
+        y = pl.store(pl.mul(part, 3.0), [i * R, 0], y)
+    return y
+
+
+@pl.jit.incore
 def one_slot(
     x: pl.Tensor[[MOST * R, C], pl.FP32],
     y: pl.Out[pl.Tensor[[MOST * R, C], pl.FP32]],
@@ -122,6 +134,13 @@ CASES = {
     "odd_start_and_step": (_many, _where(lambda t: range(START, 29, STEP), lambda b: b * 2)),
     "step_shares_a_factor": (_many, _where(lambda t: range(1, 20, 6), lambda b: -b)),
     "pipeline_from_an_odd_start": (_many, _where(lambda t: range(START, 29, STEP), lambda b: b + b)),
+    **{
+        f"pipeline_of_unknown_length#{n}": (
+            lambda rng, n=n: _seven(rng, last=n),
+            _where(lambda t: range(t["last"]), lambda b: b * 3),
+        )
+        for n in (0, 1, 6, 7)
+    },
     "one_slot": (_seven, _where(lambda t: range(MOST), np.abs)),
     "inner_restarts": (_seven, _where(lambda t: range(MOST), lambda b: b * 6)),
 }
