@@ -1,5 +1,6 @@
 """Whole kernels, from their Python source: compiled, proven, run in several orders, and the wrong ones refused."""
 
+import subprocess
 from functools import cache
 from pathlib import Path
 
@@ -53,6 +54,17 @@ def test_the_text_reads_back_as_what_it_was(name: str, kernel: str):
     assert text_of(again) == text
     assert "ptobuf" not in text
     assert "pto.set_flag[" in text
+
+
+def test_mlir_reads_all_of_it(mlir_opt: str):
+    texts = [
+        text_of(compiled(name, kernel, target).module, generic=True)
+        for name, kernel in KERNELS
+        for target in ("a2a3", "a5")
+    ]
+    command = [mlir_opt, "--allow-unregistered-dialect", "--split-input-file"]
+    done = subprocess.run(command, input="// -----\n".join(texts), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_every_marked_mistake_is_named_in_one_run():
