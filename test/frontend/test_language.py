@@ -7,6 +7,7 @@ import pytest
 
 import pto_buf.language as pl
 from pto_buf.frontend import kernels
+from pto_buf.frontend.calls import SIGNATURES
 from pto_buf.frontend.names import DTYPES, SPACES
 
 
@@ -71,3 +72,20 @@ def test_every_op_says_what_it_does():
 def test_an_unknown_op_has_no_into_form():
     with pytest.raises(AttributeError, match="no op 'nonsense_into'"):
         pl.tile.nonsense_into  # noqa: B018
+
+
+def _parameters(signature: str) -> list[tuple[str, ...]]:
+    """The spellings of each parameter of a reader's signature."""
+    parts = (part.strip() for part in signature.split(","))
+    return [tuple(part.removesuffix("=").split("|")) for part in parts if part and part != "*"]
+
+
+@pytest.mark.parametrize(("name", "signature"), sorted(SIGNATURES.items()))
+def test_every_op_that_the_reader_takes_can_be_imported_with_its_parameters(name: str, signature: str):
+    op = getattr(pl.tile, name, None) or getattr(pl, name)
+    known = {one for spellings in _parameters(signature) for one in spellings}
+    wanted = [one for one in inspect.signature(op).parameters if one != "out"]
+    assert [one for one in wanted if one not in known] == []
+    for spellings in _parameters(signature):
+        if f"{spellings[-1]}=" not in signature:  # what must be given
+            assert set(spellings) & set(wanted), spellings

@@ -48,7 +48,7 @@ _OTHERS: Mapping[str, tuple[str, Handler]] = {
     "store": ("tile, offsets, output_tensor, shapes=, *, atomic=", memory.store_tile),
     "create_tile_buffers": ("count, shape, dtype, memory_space|mem|target_memory", slots.create_tile_buffers),
     "alloc": ("memory_space, size, *, pinned=", memory.alloc),
-    "read": ("src|tensor, offset|indices", memory.read),
+    "read": ("src|tensor|tile, offset|indices", memory.read),
     "release": ("tile|slot|x", slots.release),
     "reshape": ("tile|input, shape", views.reshape),
     "reinterpret_view": ("data, dtype, *, shape=", views.reinterpret_view),
@@ -57,6 +57,12 @@ _OTHERS: Mapping[str, tuple[str, Handler]] = {
     "assemble": ("target, source, offset, *, atomic=", views.assemble),
     **dict.fromkeys(("get_block_idx", "get_block_num", "get_subblock_idx"), ("", memory.block_index)),
 }
+
+SIGNATURES: Mapping[str, str] = {
+    **{name: signature for name, signature in OPERANDS.items() if name in rows_by_dsl() and name != "rdivs"},
+    **{name: signature for table in (_TILES, _OTHERS) for name, (signature, _) in table.items() if name != "alloc"},
+}
+"""The parameters of every op that a kernel may call, by its name."""
 
 _SYNONYMS = {"create_tile": "create", "arange": "ci", "fillpad_inplace": "fillpad"}
 
@@ -110,9 +116,10 @@ def _is_number(value: Value) -> bool:
 
 def _unified(op: str, node: ast.Call, evaluate: Evaluate) -> str:
     """`pl.add(tile, 1.0)` is `adds`."""
-    if op in UNIFIED_SCALAR and any(_is_number(evaluate(argument)) for argument in _operand_nodes(node)):
-        return UNIFIED_SCALAR[op]
-    return op
+    numbers = [_is_number(evaluate(argument)) for argument in _operand_nodes(node)] if op in UNIFIED_SCALAR else []
+    if not any(numbers):
+        return op
+    return "rdivs" if op == "div" and numbers[0] else UNIFIED_SCALAR[op]
 
 
 def _operand_nodes(node: ast.Call) -> list[ast.expr]:

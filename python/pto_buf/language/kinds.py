@@ -29,8 +29,10 @@ __all__ = [
     "DataType",
     "FunctionType",
     "Level",
+    "MaskPattern",
     "Mem",
     "MemorySpace",
+    "PadValue",
     "TensorLayout",
 ]
 
@@ -123,6 +125,27 @@ class AtomicType(Enum):
 
     None_ = auto()
     Add = auto()
+
+
+class PadValue(Enum):
+    """What `fillpad` fills with."""
+
+    null = auto()
+    zero = auto()
+    max = auto()
+    min = auto()
+
+
+class MaskPattern(Enum):
+    """The elements that `gather_mask` picks of each group, the last digit for the first element."""
+
+    P0101 = auto()
+    P1010 = auto()
+    P0001 = auto()
+    P0010 = auto()
+    P0100 = auto()
+    P1000 = auto()
+    P1111 = auto()
 
 
 class TensorLayout(Enum):

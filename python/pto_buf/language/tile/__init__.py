@@ -10,6 +10,7 @@ from pto_buf.language.tile.matrix import *
 from pto_buf.language.tile.memory import *
 from pto_buf.language.tile.reduce import *
 from pto_buf.language.tile.vector import *
+from pto_buf.language.tile.views import *
 from pto_buf.language.values import Tile, outside
 
 
