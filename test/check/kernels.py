@@ -28,13 +28,13 @@ class _Pool:
 class Kernel:
     """`text()` is the kernel. Index expressions name loop counters, integer arguments and `let` values."""
 
-    def __init__(self, args: str = "n", arch: str = "a3", kind: str = "vector", arrays: str = "g h"):
+    def __init__(self, args: str = "n", arch: str = "a3", kind: str | None = "vector", arrays: str = "g h"):
         self._arrays = arrays.split()
         names = [f"%{name}: !pto.ptr<f32>" for name in self._arrays]
         names += [f"%{name}: index" for name in args.split()] + ["%x: f32"]
         self._head = (
             f'module attributes {{pto.target_arch = "{arch}"}} {{\n  func.func @kernel({", ".join(names)}) '
-            f"attributes {{pto.entry, pto.kernel_kind = #pto.kernel_kind<{kind}>}} {{\n"
+            f"attributes {{pto.entry{'' if kind is None else f', pto.kernel_kind = #pto.kernel_kind<{kind}>'}}} {{\n"
         )
         self._pools: dict[str, _Pool] = {}
         self._next: dict[str, int] = {}
@@ -190,6 +190,23 @@ class Kernel:
 
     def barrier(self, pipe: str = "ALL") -> None:
         self._emit(f"pto.barrier #pto.pipe<PIPE_{pipe}>")
+
+    # --- several cores ---
+
+    @contextmanager
+    def section(self, core: str) -> Iterator[None]:
+        """`cube` or `vector`, of a kernel whose kind is None."""
+        with self._block(f"pto.section.{core} {{", {}):
+            if core == "vector":
+                wide = self._make("pto.get_subblock_idx")
+                self._values[-1]["sub"] = self._make(f"arith.index_cast {wide} : i64 to index")
+            yield
+
+    def signal(self, pipe: str, id: int) -> None:
+        self._emit(f"pto.sync.set <PIPE_{pipe}>, {id}")
+
+    def hear(self, pipe: str, id: int) -> None:
+        self._emit(f"pto.sync.wait <PIPE_{pipe}>, {id}")
 
     # --- control flow ---
 

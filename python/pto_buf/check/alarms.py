@@ -5,14 +5,15 @@ from typing import TypeAlias
 
 from pto_buf.check.findings import Fault
 from pto_buf.check.ground import FlagKey
-from pto_buf.check.knowledge import UNDRAINED, Bits, Goal
+from pto_buf.check.knowledge import Bits, Goal, undrained
 from pto_buf.check.terms import Term, Var
 
 
 @dataclass(frozen=True, slots=True)
 class Went:
-    """A branch was taken, or not."""
+    """The branch at instruction `at` was taken, or not."""
 
+    at: int
     way: bool
 
 
@@ -33,8 +34,18 @@ class Kept:
 
 
 Entry: TypeAlias = Went | Took | Kept
-Trail: TypeAlias = "tuple[Trail, Entry] | None"
-"""How a state was reached: linked back to the start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """The last thing that happened on the way to a state, and what was before."""
+
+    before: "Link | None"
+    entry: Entry
+
+
+Trail: TypeAlias = Link | None
+"""How a state was reached, back to the start."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +66,7 @@ class Alarms:
     """
 
     bits: Bits
+    cores: int
     alarms: list[Alarm] = field(default_factory=list[Alarm])
     blind: dict[Goal, None] = field(default_factory=dict[Goal, None])
     gone: set[Goal] = field(default_factory=set[Goal])
@@ -63,6 +75,8 @@ class Alarms:
 
     def __post_init__(self) -> None:
         self._goal_of: dict[int, Goal] = {bit: Goal(flag=flag) for flag, bit in self.bits.waits.items()}
+        for line, bits in self.bits.heard.items():
+            self._goal_of.update({bit: Goal(line=line) for bit in bits})
         for table in (self.bits.reads, self.bits.writes):
             self._goal_of.update({bit: Goal(atom=atom) for (atom, _), bit in table.items()})
 
@@ -96,6 +110,6 @@ class Alarms:
             self.gone_flags |= {goal.flag}
             self.gone_bits |= self.bits.waits.get(goal.flag, 0)
         elif goal.end:
-            self.gone_flags |= {UNDRAINED}
+            self.gone_flags |= frozenset(map(undrained, range(self.cores)))
         elif goal.atom is not None:
             self.gone_bits |= self.bits.all_reads[goal.atom] | self.bits.all_writes[goal.atom]

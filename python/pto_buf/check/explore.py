@@ -6,9 +6,9 @@ are remembered; the walk is breadth first, so that the first alarm has a short r
 
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pto_buf.check.alarms import Alarms, Kept, Took, Trail, Went
+from pto_buf.check.alarms import Alarms, Kept, Link, Took, Trail, Went
 from pto_buf.check.effects import Effects
 from pto_buf.check.facts import (
     NOTHING,
@@ -31,7 +31,6 @@ from pto_buf.check.program import (
     Await,
     Barrier,
     Branch,
-    Code,
     End,
     Enter,
     Fresh,
@@ -40,7 +39,6 @@ from pto_buf.check.program import (
     Leave,
     Lock,
     Next,
-    Program,
     Run,
     SetFlag,
     Signal,
@@ -50,6 +48,9 @@ from pto_buf.check.questions import Asked, Exactly, cases
 from pto_buf.check.reason import MOST_VALUES, Reason
 from pto_buf.check.terms import Term
 from pto_buf.check.tracker import Tracker
+from pto_buf.check.whole import Whole
+
+_NO_KEYS: Keys = frozenset()
 
 
 @dataclass(frozen=True)
@@ -63,26 +64,45 @@ class Explored:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all groups of goals."""
+    """What is the same for all groups of goals. With `joint`, signals between cores are followed."""
 
-    program: Program
-    code: Code
+    whole: Whole
     model: Model
     ground: Ground
     live: Sequence[Keys]
     joins: frozenset[int]
+    joint: bool
 
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    at: int
+    """`ats` is where each core is, or _ENDED; `turn` is the core that goes on."""
+
+    ats: tuple[int, ...]
+    turn: int
     facts: Facts
     knowledge: Knowledge
     trail: Trail
 
+    @property
+    def at(self) -> int:
+        return self.ats[self.turn]
+
+    def moved(self, at: int, facts: Facts, knowledge: Knowledge, trail: Trail, turn: int | None = None) -> "_State":
+        """The core whose turn it is stands at `at` now; perhaps it is another's turn."""
+        ats = (*self.ats[: self.turn], at, *self.ats[self.turn + 1 :])
+        return _State(ats, self.turn if turn is None else turn, facts, knowledge, trail)
+
+
+_ENDED = -1
+
 
 class Explorer:
-    """Explores one group of goals. With `tracking`, one access to global memory is kept in mind, any one."""
+    """Explores one group of goals. With `tracker`, one access to global memory is kept in mind, any one.
+
+    What is known does not depend on how the cores interleave, so they take turns: each goes on until it has signalled,
+    or waits for a signal that has not come.
+    """
 
     def __init__(
         self,
@@ -94,13 +114,14 @@ class Explorer:
         tracker: Tracker | None = None,
     ):
         self._setting = setting
-        self._code = setting.code.instructions
+        self._whole = setting.whole
+        self._code = setting.whole.code.instructions
         self._scope = scope
         self._bits = bits
         self._residues = residues
         self._limit = limit
-        self._alarms = Alarms(bits)
-        self._effects = Effects(setting.code, setting.ground, bits, self._alarms, setting.model.global_raw)
+        self._alarms = Alarms(bits, len(setting.whole.kinds))
+        self._effects = Effects(setting.whole, setting.ground, bits, self._alarms, setting.model)
         self._tracker = tracker
         self._queue: deque[_State] = deque()
         self._seen: set[object] = set()
@@ -108,7 +129,9 @@ class Explorer:
     # --- the walk ---
 
     def explore(self) -> Explored:
-        self._add(_State(0, self._start(), Knowledge(), None))
+        """Goes on until the states repeat."""
+        starts = self._whole.starts
+        self._add(_State(starts, 0, self._start(), Knowledge.nothing(len(starts)), None))
         while self._queue and not self._alarms.all_gone:
             if len(self._seen) > self._limit:
                 return Explored(self._alarms, len(self._seen), False)
@@ -117,7 +140,7 @@ class Explorer:
 
     def _start(self) -> Facts:
         facts: Facts | None = NOTHING
-        for info in self._setting.program.variables:
+        for info in self._whole.program.variables:
             assert facts is not None
             if info.boolean and info.kind in (Kind.ARGUMENT, Kind.FIXED):
                 facts = with_range(self._scope, facts, variable(info.var.key), (0, 1))
@@ -128,7 +151,11 @@ class Explorer:
 
     def _add(self, state: _State) -> None:
         """Keeps only what matters from here on; goes on later unless the like was seen."""
-        live, residues = self._setting.live[state.at], self._residues[state.at]
+        if self._tracker is not None and self._tracker.settled(state.knowledge):
+            return
+        places = [at for at in state.ats if at != _ENDED]
+        live = _NO_KEYS.union(*(self._setting.live[at] for at in places))
+        residues = _NO_KEYS.union(*(self._residues[at] for at in places))
         facts = state.facts
         dead = {key for form in facts.ranges for mono, _ in form for key in mono} - live
         dead |= {var for var in facts.residues if var not in live}
@@ -137,23 +164,21 @@ class Explorer:
             kept = {key: residue for key, residue in facts.residues.items() if key in residues}
             facts = Facts(facts.ranges, kept, facts.outcomes)
         knowledge = state.knowledge
-        if self._tracker is not None and self._tracker.settled(knowledge):
-            return
         knowledge.forget(self._bits, self._alarms.gone_bits)
         knowledge.pending -= self._alarms.gone_flags
-        key = state.at, facts.key(), knowledge.key()
+        key = state.ats, state.turn, facts.key(), knowledge.key()
         if key in self._seen:
             return
         self._seen.add(key)
-        self._queue.append(_State(state.at, facts, knowledge, state.trail))
+        self._queue.append(replace(state, facts=facts))
 
     def _go(self, state: _State) -> None:
-        """Runs on to the next place where paths meet, or to a question."""
+        """Runs on to the next place where paths meet, to a question, or to another core's turn."""
         at, facts, knowledge, trail = state.at, state.facts, state.knowledge.copy(), state.trail
         first = True
         while True:
             if not first and at in self._setting.joins:
-                self._add(_State(at, facts, knowledge, trail))
+                self._add(state.moved(at, facts, knowledge, trail))
                 return
             first = False
             one = self._code[at]
@@ -163,58 +188,95 @@ class Explorer:
                     case Run():
                         self._effects.run(at, one, reason, knowledge, trail)
                         if self._tracker is not None:
-                            self._track(self._tracker, at, reason, knowledge, trail)
-                        at += 1
+                            self._track(state, self._tracker, at, reason, knowledge, trail)
                     case SetFlag() | WaitFlag():
                         if not self._effects.flag(at, one, reason, knowledge, trail):
                             return
-                        at += 1
                     case Barrier():
-                        self._effects.barrier(one, knowledge)
-                        at += 1
+                        self._effects.barrier(at, one, knowledge)
                     case Lock():
                         if not self._effects.lock(at, one, reason, knowledge, trail):
                             return
-                        at += 1
-                    case Signal() | Await():
-                        self._effects.signal(knowledge)
-                        at += 1
+                    case Signal() if self._setting.joint:
+                        if self._effects.signal(at, one, reason, knowledge, trail):
+                            self._pass_on(state.moved(at + 1, facts, knowledge, trail))
+                        return
+                    case Await() if self._setting.joint:
+                        if not self._await(state.moved(at, facts, knowledge, trail), one, reason):
+                            return
                     case Branch():
                         way = reason.truth(one.condition)
-                        trail = trail, Went(way)
-                        at = at + 1 if way else one.otherwise
-                    case Assign():
-                        after = self._assign(one, reason)
+                        trail = Link(trail, Went(at, way))
+                        if not way:
+                            at = one.otherwise - 1
+                    case Assign() | Fresh() | Leave():
+                        after = self._changed(one, reason)
                         if after is None:
                             return
                         facts = after
-                        at += 1
-                    case Fresh():
-                        after = self._fresh(one, facts)
-                        if after is None:
-                            return
-                        facts = after
-                        at += 1
-                    case Leave():
-                        after = self._leave(one, facts)
-                        if after is None:
-                            return
-                        facts = after
-                        at += 1
                     case Jump():
-                        at = one.target
-                    case Enter() | Next():
-                        at += 1
+                        at = one.target - 1
+                    case Enter() | Next() | Signal() | Await():
+                        pass
                     case End():
                         self._effects.end(at, knowledge, trail)
+                        self._pass_on(state.moved(_ENDED, facts, knowledge, trail), at)
                         return
+                at += 1
             except Asked as asked:
                 for case in cases(self._scope, facts, asked.question):
-                    taken = trail, Took(at, case.condition)
-                    self._add(_State(at, case.facts, knowledge.copy(), taken))
+                    taken = Link(trail, Took(at, case.condition))
+                    self._add(state.moved(at, case.facts, knowledge.copy(), taken))
                 return
 
-    def _track(self, tracker: Tracker, at: int, reason: Reason, knowledge: Knowledge, trail: Trail) -> None:
+    # --- several cores ---
+
+    def _pass_on(self, state: _State, end: int = 0) -> None:
+        """The next core that has not ended goes on. When all have, they ended at instruction `end`."""
+        turn = self._next(state)
+        if turn is None:
+            self._effects.over(end, state.knowledge, state.trail)
+        else:
+            self._add(replace(state, turn=turn))
+
+    @staticmethod
+    def _next(state: _State) -> int | None:
+        count = len(state.ats)
+        order = [(state.turn + step) % count for step in range(1, count + 1)]
+        return next((core for core in order if state.ats[core] != _ENDED), None)
+
+    def _await(self, state: _State, one: Await, reason: Reason) -> bool:
+        """Whether the wait of the core whose turn it is is over. If not, another one goes on. Raises Asked."""
+        heard = self._effects.can_hear(state.at, one, reason, state.knowledge)
+        if heard:
+            self._effects.hear(state.at, one, reason, state.knowledge)
+            return True
+        if heard is None:
+            return False
+        turn = self._able(state, reason)
+        if turn is not None:
+            self._add(replace(state, turn=turn))
+        return False
+
+    def _able(self, state: _State, reason: Reason) -> int | None:
+        """The next core that does not wait in vain; if there is none, all are stuck. Raises Asked."""
+        waiting: list[tuple[int, Await]] = []
+        count = len(state.ats)
+        for step in range(1, count + 1):
+            core = (state.turn + step) % count
+            at = state.ats[core]
+            if at == _ENDED:
+                continue
+            one = self._code[at]
+            if not isinstance(one, Await) or self._effects.can_hear(at, one, reason, state.knowledge) is not False:
+                return core
+            waiting.append((at, one))
+        self._effects.stuck(waiting, reason, state.trail)
+        return None
+
+    def _track(
+        self, state: _State, tracker: Tracker, at: int, reason: Reason, knowledge: Knowledge, trail: Trail
+    ) -> None:
         """Compares the op with the access in mind; if there is none yet, goes on both with this one and without."""
         fault = tracker.conflict(at, reason, knowledge)
         if fault is not None:
@@ -223,9 +285,14 @@ class Explorer:
         if kept is not None and knowledge.present == 0:
             other = knowledge.copy()
             tracker.remember(other)
-            self._add(_State(at + 1, kept, other, (trail, Kept(at, tracker.tracking.kept))))
+            self._add(state.moved(at + 1, kept, other, Link(trail, Kept(at, tracker.tracking.kept))))
 
     # --- variables ---
+
+    def _changed(self, one: Assign | Fresh | Leave, reason: Reason) -> Facts | None:
+        if isinstance(one, Assign):
+            return self._assign(one, reason)
+        return self._fresh(one, reason.facts) if isinstance(one, Fresh) else self._leave(one, reason.facts)
 
     def _assign(self, one: Assign, reason: Reason) -> Facts | None:
         scope = self._scope
@@ -252,7 +319,7 @@ class Explorer:
 
     def _fresh(self, one: Fresh, facts: Facts) -> Facts | None:
         after = assigned(self._scope, facts, {one.var.key: None})
-        if after is not None and self._setting.program.variables[one.var.key].boolean:
+        if after is not None and self._whole.program.variables[one.var.key].boolean:
             after = with_range(self._scope, after, variable(one.var.key), (0, 1))
         return after
 

@@ -5,33 +5,43 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pto_buf.check.atoms import Atoms
+from pto_buf.check.clocks import NUMBER, PIPES, number_of
 from pto_buf.check.model import Model
 from pto_buf.check.program import Code, Local, Lock, Run, SetFlag, WaitFlag, Window
-from pto_buf.check.run import global_box
+from pto_buf.check.run import global_box, owners
 from pto_buf.check.steps import Access
 from pto_buf.check.values import ValueSets
+from pto_buf.check.whole import Whole
 from pto_buf.check.windows import At, Operand, constant_window, windows_by_argument
 from pto_buf.hw import BUFFER_IDS, EVENT_IDS, Pipe, Space
 
-FlagKey = tuple[Pipe, Pipe, int]
-"""Source, destination and id; a buffer lock is one too, see `lock_key`."""
+FlagKey = tuple[int, Pipe, Pipe, int]
+"""Core, source, destination and id; a buffer lock is one too, see `lock_key`."""
 
 
-def lock_key(number: int) -> FlagKey:
+def lock_key(core: int, number: int) -> FlagKey:
     """A buffer lock among the flags."""
-    return Pipe.ALL, Pipe.S, number
+    return core, Pipe.ALL, Pipe.S, number
 
 
 @dataclass(frozen=True)
 class Atom:
-    """A piece of a space that is covered whole or not at all; pieces that the same accesses cover count as one."""
+    """A piece of a space that is covered whole or not at all; pieces that the same accesses cover count as one.
+
+    Readers and writers are pipe numbers, counted through all cores.
+    """
 
     number: int
     space: Space
     start: int
     end: int
-    readers: frozenset[Pipe]
-    writers: frozenset[Pipe]
+    readers: frozenset[int]
+    writers: frozenset[int]
+
+    @property
+    def cores(self) -> frozenset[int]:
+        """The cores that touch it."""
+        return frozenset(pipe // len(PIPES) for pipe in self.readers | self.writers)
 
 
 @dataclass(frozen=True)
@@ -57,8 +67,8 @@ class Ground:
     """The instructions whose id may lie outside 0..7."""
 
 
-_Role = tuple[tuple[Pipe, ...], bool, bool]
-"""The pipes of an operand's op, and whether it reads and writes."""
+_Role = tuple[tuple[int, ...], bool, bool]
+"""The pipe numbers of an operand's op, and whether it reads and writes."""
 
 
 @dataclass(frozen=True)
@@ -69,41 +79,45 @@ class _Range:
     end: int
 
 
-def survey_ground(code: Code, values: ValueSets, model: Model) -> Ground:
+def survey_ground(whole: Whole, values: ValueSets, model: Model) -> Ground:
     """Finds every atom and flag. Atoms on which nothing can conflict are left out."""
-    ranges: dict[Space, list[_Range]] = {}
+    ranges: dict[tuple[Space, int], list[_Range]] = {}
     roles: dict[At, _Role] = {}
     lanes: dict[int, tuple[int, ...]] = {}
     locks: dict[int, tuple[FlagKey, ...]] = {}
     loose: list[int] = []
     flags: dict[FlagKey, None] = {}
-    for at, one in enumerate(code.instructions):
+    for at, one in enumerate(whole.code.instructions):
+        core = whole.core_of(at)
         match one:
             case Run():
                 for number, touch in enumerate(one.touches):
                     if isinstance(touch.where, Local):
-                        roles[at, number] = one.pipes, touch.reads, touch.writes
-                        ranges.setdefault(touch.where.space, []).extend(_ranges((at, number), touch.where, values))
+                        roles[at, number] = _numbers(core, one.pipes), touch.reads, touch.writes
+                        found = list(_ranges((at, number), touch.where, values))
+                        for owner in owners(whole.kinds, core, touch.where):
+                            ranges.setdefault((touch.where.space, owner), []).extend(found)
             case SetFlag() | WaitFlag():
                 found = values.of(one.lane)
                 ids = range(EVENT_IDS) if found is None else sorted(found)
                 lanes[at] = tuple(lane for lane in ids if 0 <= lane < EVENT_IDS)
                 if found is None or len(lanes[at]) < len(found):
                     loose.append(at)
-                flags.update(dict.fromkeys((one.src, one.dst, lane) for lane in lanes[at]))
+                flags.update(dict.fromkeys((core, one.src, one.dst, lane) for lane in lanes[at]))
             case Lock():
                 found = values.of(one.lane)
                 numbers = range(BUFFER_IDS) if found is None else sorted(found)
-                locks[at] = tuple(lock_key(number) for number in numbers)
+                locks[at] = tuple(lock_key(core, number) for number in numbers)
                 flags.update(dict.fromkeys(locks[at]))
             case _:
                 pass
-    windows = list(_constant_windows(code))
+    windows = list(_constant_windows(whole.code))
     for touches in windows:
-        roles.update({at: (run.pipes, touch.reads, touch.writes) for at, run, touch in touches})
+        for at, run, touch in touches:
+            roles[at] = _numbers(whole.core_of(at[0]), run.pipes), touch.reads, touch.writes
     reach: dict[At, _Building] = {at: _Building() for at in roles}
     builder = _Atoms(roles, reach, model)
-    for space, found in ranges.items():
+    for (space, _), found in ranges.items():
         _cut_space(space, found, builder)
     for touches in windows:
         _cut_array(touches, builder)
@@ -115,6 +129,10 @@ def survey_ground(code: Code, values: ValueSets, model: Model) -> Ground:
         locks,
         tuple(loose),
     )
+
+
+def _numbers(core: int, pipes: tuple[Pipe, ...]) -> tuple[int, ...]:
+    return tuple(number_of(core, pipe) for pipe in pipes)
 
 
 def _ranges(at: At, where: Local, values: ValueSets) -> Iterable[_Range]:
@@ -157,7 +175,7 @@ class _Atoms:
         self.atoms: list[Atom] = []
         self._roles = roles
         self._reach = reach
-        self._ordered = model.ordered
+        self._ordered = frozenset(NUMBER[pipe] for pipe in model.ordered)
         self._seen: set[_Cover] = set()
 
     def add(self, space: Space, start: int, end: int, cover: _Cover) -> None:
@@ -166,7 +184,7 @@ class _Atoms:
         self._seen.add(cover)
         roles = [self._roles[at] for at, _ in cover]
         pipes = frozenset(pipe for role in roles for pipe in role[0])
-        if not any(writes for _, _, writes in roles) or (len(pipes) == 1 and pipes <= self._ordered):
+        if not any(writes for _, _, writes in roles) or self._orders_itself(pipes):
             return
         readers = frozenset(pipe for pipes, reads, _ in roles if reads for pipe in pipes)
         writers = frozenset(pipe for pipes, _, writes in roles if writes for pipe in pipes)
@@ -174,6 +192,9 @@ class _Atoms:
         self.atoms.append(Atom(number, space, start, end, readers, writers))
         for at, address in cover:
             self._reach[at].add(address, number)
+
+    def _orders_itself(self, pipes: frozenset[int]) -> bool:
+        return len(pipes) == 1 and all(pipe % len(PIPES) in self._ordered for pipe in pipes)
 
 
 def _cut_space(space: Space, ranges: list[_Range], into: _Atoms) -> None:

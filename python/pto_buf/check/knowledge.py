@@ -8,18 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from pto_buf.check.clocks import PIPES, number_of, pipes_of
 from pto_buf.check.ground import FlagKey, Ground
 from pto_buf.check.model import Model
+from pto_buf.check.signals import MOST_PENDING
 from pto_buf.hw import Pipe, Space
-
-PIPES = tuple(pipe for pipe in Pipe if pipe is not Pipe.ALL)
-NUMBER = {pipe: number for number, pipe in enumerate(PIPES)}
-_SCALAR = NUMBER[Pipe.S]
 
 Key: TypeAlias = tuple[object, ...]
 
-UNDRAINED: FlagKey = (Pipe.ALL, Pipe.ALL, 0)
-"""Among the pending flags of a state: some pipe has done something since the last barrier on all of them."""
+Line: TypeAlias = tuple[int, int, int]
+"""Signals from one core to another, of one id."""
+
+
+def undrained(core: int) -> FlagKey:
+    """Among the pending flags of a state: some pipe has done something since the last barrier on all of them."""
+    return core, Pipe.ALL, Pipe.ALL, 0
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Goal:
 
     An atom is never raced on; a flag is never set twice, waited for in vain or left over; the id at instruction `lane`
     is one of 0..7; at the end every pipe is drained; the access to global memory by an operand of an instruction
-    (`window`) races with no later one.
+    (`window`) races with no later one; the signals of a line between cores are each sent, heard, and not too many.
     """
 
     atom: int | None = None
@@ -36,6 +39,7 @@ class Goal:
     lane: int | None = None
     end: bool = False
     window: tuple[int, int] | None = None
+    line: Line | None = None
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,8 @@ class Bits:
     """The bit of a pipe's reads of an atom, by (atom, pipe number)."""
     writes: Mapping[tuple[int, int], int]
     waits: Mapping[FlagKey, int]
+    heard: Mapping[Line, tuple[int, ...]]
+    """The bits of the latest waits of a line, the last one first."""
     own: tuple[int, ...]
     """For each pipe, the bits of its own accesses."""
     needed: tuple[int, ...]
@@ -59,64 +65,91 @@ class Bits:
     """Writes of global memory that no order makes safe to read."""
 
 
-def lay_out(goals: Sequence[Goal], ground: Ground, model: Model) -> Bits:
-    reads: dict[tuple[int, int], int] = {}
-    writes: dict[tuple[int, int], int] = {}
-    waits: dict[FlagKey, int] = {}
-    own = [0] * len(PIPES)
-    needed = [0] * len(PIPES)
-    all_reads: dict[int, int] = {}
-    all_writes: dict[int, int] = {}
-    bit = 1
-    for goal in goals:
-        if goal.flag is not None and goal.flag[0] is not Pipe.ALL:
-            waits[goal.flag] = bit
-            needed[NUMBER[goal.flag[0]]] |= bit
-            bit <<= 1
-            continue
-        if goal.atom is None:
-            continue
-        atom = ground.atoms[goal.atom]
-        writers = sorted(NUMBER[pipe] for pipe in atom.writers)
-        readers = sorted(NUMBER[pipe] for pipe in atom.readers)
-        everyone = sorted({*writers, *readers})
-        all_reads[goal.atom] = all_writes[goal.atom] = 0
-        for into, total, pipes, conflicting in (
-            (writes, all_writes, writers, everyone),
-            (reads, all_reads, readers, writers),
-        ):
-            for pipe in pipes:
-                into[goal.atom, pipe] = bit
-                total[goal.atom] |= bit
-                own[pipe] |= bit
-                for other in conflicting:
-                    needed[other] |= bit
-                bit <<= 1
-    sticky = 0
-    for number, mask in all_writes.items():
-        if ground.atoms[number].space is Space.GM and not model.global_raw:
-            sticky |= mask
-    ordered = tuple(pipe in model.ordered for pipe in PIPES)
-    return Bits(tuple(goals), reads, writes, waits, tuple(own), tuple(needed), all_reads, all_writes, ordered, sticky)
+def lay_out(goals: Sequence[Goal], ground: Ground, model: Model, cores: int) -> Bits:
+    """The bits for these goals, on so many cores."""
+    return _Layout(goals, ground, model, cores).done()
+
+
+class _Layout:
+    def __init__(self, goals: Sequence[Goal], ground: Ground, model: Model, cores: int):
+        self._goals = tuple(goals)
+        self._ground = ground
+        self._ordered = tuple(pipe in model.ordered for pipe in PIPES) * cores
+        self._bit = 1
+        self._own = [0] * len(self._ordered)
+        self._needed = [0] * len(self._ordered)
+        self._sticky_space = None if model.global_raw else Space.GM
+
+    def _next(self) -> int:
+        self._bit <<= 1
+        return self._bit >> 1
+
+    def done(self) -> Bits:
+        reads: dict[tuple[int, int], int] = {}
+        writes: dict[tuple[int, int], int] = {}
+        waits: dict[FlagKey, int] = {}
+        heard: dict[Line, tuple[int, ...]] = {}
+        all_reads: dict[int, int] = {}
+        all_writes: dict[int, int] = {}
+        sticky = 0
+        for goal in self._goals:
+            if goal.flag is not None and goal.flag[1] is not Pipe.ALL:
+                core, src, _, _ = goal.flag
+                waits[goal.flag] = self._next()
+                self._needed[number_of(core, src)] |= waits[goal.flag]
+            elif goal.line is not None:
+                heard[goal.line] = tuple(self._next() for _ in range(MOST_PENDING))
+                for pipe in pipes_of(goal.line[0]):
+                    self._needed[pipe] |= sum(heard[goal.line])
+            elif goal.atom is not None:
+                atom = self._ground.atoms[goal.atom]
+                everyone = atom.readers | atom.writers
+                all_writes[goal.atom] = self._add(goal.atom, atom.writers, everyone, writes)
+                all_reads[goal.atom] = self._add(goal.atom, atom.readers, atom.writers, reads)
+                if atom.space is self._sticky_space:
+                    sticky |= all_writes[goal.atom]
+        tables = tuple(self._own), tuple(self._needed), all_reads, all_writes
+        return Bits(self._goals, reads, writes, waits, heard, *tables, self._ordered, sticky)
+
+    def _add(
+        self, atom: int, pipes: frozenset[int], conflicting: frozenset[int], into: dict[tuple[int, int], int]
+    ) -> int:
+        total = 0
+        for pipe in sorted(pipes):
+            bit = into[atom, pipe] = self._next()
+            total |= bit
+            self._own[pipe] |= bit
+            for other in conflicting:
+                self._needed[other] |= bit
+        return total
 
 
 @dataclass(slots=True)
 class Knowledge:
     """Changes in place; `copy` before going two ways."""
 
+    known: list[int]
+    """By pipe number."""
     present: int = 0
     """The accesses that still matter."""
-    known: list[int] = field(default_factory=lambda: [0] * len(PIPES))
     tokens: dict[FlagKey, int] = field(default_factory=dict[FlagKey, int])
     pending: frozenset[FlagKey] = frozenset()
     """Of the flags that are goals, those that are set."""
+    signals: dict[Line, tuple[int, ...]] = field(default_factory=dict[Line, tuple[int, ...]])
+    """For each line, the masks of the signals that are sent and not heard."""
+
+    @classmethod
+    def nothing(cls, cores: int) -> "Knowledge":
+        return cls([0] * (cores * len(PIPES)))
 
     def copy(self) -> "Knowledge":
-        return Knowledge(self.present, list(self.known), dict(self.tokens), self.pending)
+        return Knowledge(list(self.known), self.present, dict(self.tokens), self.pending, dict(self.signals))
 
     def key(self) -> Key:
+        """Equal for equal knowledge."""
         tokens = tuple(sorted((flag, mask) for flag, mask in self.tokens.items() if mask))
-        return self.present, tuple(self.known), tokens, self.pending
+        signals = tuple(sorted((line, masks) for line, masks in self.signals.items() if masks))
+        return self.present, tuple(self.known), tokens, self.pending, signals
 
     # --- what happens ---
 
@@ -128,6 +161,9 @@ class Knowledge:
         for flag, token in self.tokens.items():
             if token & mask:
                 self.tokens[flag] = token & keep
+        for line, masks in self.signals.items():
+            if any(one & mask for one in masks):
+                self.signals[line] = tuple(one & keep for one in masks)
 
     def _drop(self, mask: int) -> None:
         if self.present & mask:
@@ -150,7 +186,7 @@ class Knowledge:
 
     def set(self, bits: Bits, flag: FlagKey, goal: bool) -> int:
         """Returns the bit of the last wait if the source does not know of it."""
-        src = NUMBER[flag[0]]
+        src = number_of(flag[0], flag[1])
         overflow = 0
         if goal:
             bit = bits.waits[flag]
@@ -164,8 +200,7 @@ class Knowledge:
 
     def wait(self, bits: Bits, flag: FlagKey, goal: bool) -> None:
         token = self.tokens.pop(flag, 0)
-        dst = NUMBER[flag[1]]
-        told = range(len(PIPES)) if dst == _SCALAR else (dst,)
+        told = _told(flag[0], flag[2])
         for pipe in told:
             self.known[pipe] |= token
         if goal:
@@ -176,26 +211,68 @@ class Knowledge:
 
     def take(self, pipe: Pipe, lock: FlagKey, goal: bool) -> None:
         """A pipe takes a lock: what was complete when it was given back is complete."""
-        told = range(len(PIPES)) if pipe is Pipe.S else (NUMBER[pipe],)
-        for number in told:
+        for number in _told(lock[0], pipe):
             self.known[number] |= self.tokens.get(lock, 0)
         if goal:
             self.pending |= {lock}
 
     def give(self, bits: Bits, pipe: Pipe, lock: FlagKey, goal: bool) -> None:
         """A pipe gives a lock back when its earlier work is complete."""
-        number = NUMBER[pipe]
+        number = number_of(lock[0], pipe)
         self.tokens[lock] = self.tokens.get(lock, 0) | (self.present & (self.known[number] | bits.own[number]))
         if goal:
             self.pending -= {lock}
 
-    def barrier(self, bits: Bits, pipe: Pipe, memory: bool = False) -> None:
-        if pipe is Pipe.ALL:
-            self._drop(self.present & ~(0 if memory else bits.sticky))
-            self.known = [known | self.present for known in self.known]
-        else:
-            number = NUMBER[pipe]
+    def barrier(self, bits: Bits, core: int, pipe: Pipe, memory: bool = False) -> None:
+        if pipe is not Pipe.ALL:
+            number = number_of(core, pipe)
             self.known[number] |= self.present & bits.own[number]
+            return
+        pipes = pipes_of(core)
+        complete = 0
+        for number in pipes:
+            complete |= self.present & (bits.own[number] | self.known[number])
+        for number in pipes:
+            self.known[number] |= complete
+        if memory:
+            for number in pipes:
+                self._drop(bits.own[number] & bits.sticky)
+
+    def send(self, bits: Bits, line: Line, pipe: int) -> int:
+        """Pipe number `pipe` signals. Returns how many signals may be waiting, as far as it knows."""
+        masks = self.signals.get(line, ())
+        self.signals[line] = (*masks, self.present & (self.known[pipe] | bits.own[pipe]))
+        if line not in bits.heard:
+            return len(self.signals[line])
+        known = [back for back, bit in enumerate(bits.heard[line]) if not self.unknown_to(pipe, bit)]
+        return len(self.signals[line]) + (known[0] if known else MOST_PENDING)
+
+    def hear(self, bits: Bits, line: Line, told: Sequence[int]) -> None:
+        """A wait for the oldest signal of a line is over."""
+        mask, *rest = self.signals[line]
+        self.signals[line] = tuple(rest)
+        for pipe in told:
+            self.known[pipe] |= mask
+        heard = bits.heard.get(line)
+        if heard is not None:
+            self._age(heard)
+            self.present |= heard[0]
+            for pipe in told:
+                self.known[pipe] |= heard[0]
+
+    def _age(self, heard: tuple[int, ...]) -> None:
+        """The latest wait of a line becomes the one before it."""
+        field_mask = sum(heard)
+        last = heard[-1]
+
+        def older(mask: int) -> int:
+            inside = mask & field_mask & ~last
+            return (mask & ~field_mask) | (inside << 1)
+
+        self.present = older(self.present)
+        self.known = [older(mask) for mask in self.known]
+        self.tokens = {flag: older(mask) for flag, mask in self.tokens.items()}
+        self.signals = {line: tuple(older(mask) for mask in masks) for line, masks in self.signals.items()}
 
     def forget(self, bits: Bits, gone: int) -> None:
         """Drops what every pipe knows that might have to, and the bits in `gone`."""
@@ -203,3 +280,8 @@ class Knowledge:
         for pipe, needed in enumerate(bits.needed):
             settled &= self.known[pipe] | ~needed
         self._drop(settled | (gone & self.present))
+
+
+def _told(core: int, pipe: Pipe) -> Sequence[int]:
+    """The pipes that go on only when a wait of this pipe is over: the scalar unit holds up all of them."""
+    return pipes_of(core) if pipe is Pipe.S else (number_of(core, pipe),)

@@ -1,5 +1,6 @@
 """The proof for all runs of a kernel: goals, in groups, in stages. Pure."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import lcm, prod
@@ -10,18 +11,33 @@ from pto_buf.check.explore import Explorer, Setting
 from pto_buf.check.facts import Scope
 from pto_buf.check.findings import Finding, Status, Verdict
 from pto_buf.check.ground import Ground, survey_ground
-from pto_buf.check.knowledge import Goal, lay_out
+from pto_buf.check.knowledge import Goal, Line, lay_out
 from pto_buf.check.liveness import joins, live_residues, live_variables
 from pto_buf.check.model import Model
 from pto_buf.check.prepare import Prepared, prepare
-from pto_buf.check.program import Branch, Code, Instruction, Jump, Local, Lock, Program, Run, SetFlag, WaitFlag
-from pto_buf.check.survey import Demand, Forms, forms_of, terms_of
+from pto_buf.check.program import (
+    Await,
+    Branch,
+    Code,
+    Instruction,
+    Jump,
+    Local,
+    Lock,
+    Program,
+    Run,
+    SetFlag,
+    Signal,
+    WaitFlag,
+)
+from pto_buf.check.signals import Lines
+from pto_buf.check.survey import Demand, Forms, between_cores, forms_of, terms_of
 from pto_buf.check.terms import Term
 from pto_buf.check.tracker import Tracker, make_tracker
 from pto_buf.check.values import ValueSets
+from pto_buf.check.whole import Whole, one_core, whole_block
 from pto_buf.check.windows import Tracking, tracking_forms, trackings
 from pto_buf.check.witness import witnesses
-from pto_buf.hw import Pipe
+from pto_buf.hw import CORE_SIGNALS, Pipe
 
 Moduli = tuple[tuple[int, int], ...]
 """Variable and modulus, by key."""
@@ -35,6 +51,8 @@ ASSUMPTIONS = (
     "windows of global arrays lie inside them",
     "different pointer arguments are different arrays",
 )
+
+CORE_SIGNAL_IDS = max(CORE_SIGNALS.values())
 
 _MOST_WITNESSES = 24
 _WIDER = 4
@@ -60,23 +78,36 @@ class _Window:
 
 
 class Prover:
-    """For one of the codes of a program. What other cores do orders nothing here."""
+    """For the whole of a program, or for one core of it by itself: then what other cores do orders nothing.
 
-    def __init__(self, program: Program, model: Model, code: int = 0, limit: int = MOST_STATES):
+    `only_between`: only what several cores take part in is proven.
+    """
+
+    def __init__(
+        self, program: Program, model: Model, whole: Whole, *, only_between: bool = False, limit: int = MOST_STATES
+    ):
         self._program = program
         self._model = model
         self._limit = limit
-        self._prepared: Prepared = prepare(replace(program, codes=(program.codes[code],)))
+        self._only_between = only_between
+        self._prepared: Prepared = prepare(whole.program)
         self._code: Code = self._prepared.program.codes[0]
+        self._whole = replace(whole, program=self._prepared.program, code=self._code)
+        self._cores = len(whole.kinds)
+        joint = self._cores > 1 or len(program.codes) == 1
         values = ValueSets(self._prepared.program, self._code, self._prepared.known)
-        self._ground: Ground = survey_ground(self._code, values, model)
+        self._ground: Ground = survey_ground(self._whole, values, model)
         self._forms = forms_of(self._prepared.program, self._code, values.ends())
+        if self._cores > 1:
+            between_cores(self._forms, self._whole)
         live = live_variables(self._code, windows=False)
         meet = joins(self._code.instructions)
-        self._setting = Setting(self._prepared.program, self._code, model, self._ground, live, meet)
+        self._setting = Setting(self._whole, model, self._ground, live, meet, joint)
+        self._lines = lines_of(self._whole, values, model) if joint else {}
         self._windows: dict[Goal, _Window] = {
             Goal(window=one.at): self._window(one)
-            for one in trackings(self._code, len(self._prepared.program.variables))
+            for one in trackings(self._whole, len(self._prepared.program.variables))
+            if one.crosses or not only_between
         }
         self._around = enclosing(self._code.instructions)
         self._proof = Proof()
@@ -88,22 +119,29 @@ class Prover:
         forms.close()
         kept = frozenset(var.key for var, _ in tracking.kept)
         live = [keys | kept for keys in live_variables(self._code, windows=True)]
-        return _Window(tracking, make_tracker(tracking, self._model), forms, replace(self._setting, live=live))
+        tracker = make_tracker(tracking, self._model, self._cores)
+        return _Window(tracking, tracker, forms, replace(self._setting, live=live))
 
     # --- goals ---
 
     def goals(self) -> list[Goal]:
+        """Everything to prove."""
+        shared = [Goal(atom=atom.number) for atom in self._ground.atoms if len(atom.cores) > 1]
+        between = [*(Goal(line=line) for line in self._lines), *self._windows]
+        if self._only_between:
+            return [*shared, *between]
         found = [Goal(atom=atom.number) for atom in self._ground.atoms]
         found += [Goal(flag=flag) for flag in self._ground.flags]
         found += [Goal(lane=at) for at in self._ground.loose_lanes]
-        found += self._windows
+        found += between
         if self._model.final_barrier:
             found.append(Goal(end=True))
         return found
 
     def demands(self) -> dict[Goal, Moduli]:
         """For each goal, the residues that the terms deciding it need."""
-        terms: dict[Goal, dict[Term, None]] = {goal: {} for goal in self.goals()}
+        goals = self.goals()
+        terms: dict[Goal, dict[Term, None]] = defaultdict(dict[Term, None], {goal: {} for goal in goals})
         for (at, number), reach in self._ground.reach.items():
             one = self._code.instructions[at]
             assert isinstance(one, Run)
@@ -118,12 +156,17 @@ class Prover:
             if Goal(lane=at) in terms:
                 terms[Goal(lane=at)].update(dict.fromkeys(needed))
             for lane in lanes:
-                terms[Goal(flag=(one.src, one.dst, lane))].update(dict.fromkeys(needed))
+                terms[Goal(flag=(self._whole.core_of(at), one.src, one.dst, lane))].update(dict.fromkeys(needed))
         for at, locks in self._ground.locks.items():
             one = self._code.instructions[at]
             assert isinstance(one, Lock)
             for lock in locks:
                 terms[Goal(flag=lock)].update(dict.fromkeys((one.lane, *self._around[at])))
+        for line, places in self._lines.items():
+            for at in places:
+                one = self._code.instructions[at]
+                assert isinstance(one, Signal | Await)
+                terms[Goal(line=line)].update(dict.fromkeys((one.lane, *self._around[at])))
         for goal, window in self._windows.items():
             tracking = window.tracking
             terms[goal].update(dict.fromkeys(term for _, term in tracking.kept))
@@ -131,7 +174,7 @@ class Prover:
                 terms[goal].update(dict.fromkeys(self._around[at]))
                 terms[goal].update(dict.fromkeys(gap for one in found for gap in one.gaps))
         cache: dict[tuple[Term, ...], Moduli] = {}
-        return {goal: self._demand_of(tuple(needed), cache) for goal, needed in terms.items()}
+        return {goal: self._demand_of(tuple(terms[goal]), cache) for goal in goals}
 
     def _demand_of(self, terms: tuple[Term, ...], cache: dict[tuple[Term, ...], Moduli]) -> Moduli:
         if terms not in cache:
@@ -209,7 +252,7 @@ class Prover:
         scope = Scope(followed, dict(moduli), self._prepared.known)
         residues = live_residues(self._code, terms_of, stage > 0)
         if window is None:
-            bits = lay_out(goals, self._ground, self._model)
+            bits = lay_out(goals, self._ground, self._model, self._cores)
             outcome = Explorer(self._setting, scope, bits, residues, self._limit).explore()
         else:
             tracker = window.tracker
@@ -228,7 +271,7 @@ class Prover:
 
     def _confirm(self, alarm: Alarm) -> None:
         """Looks for a run that shows it, and keeps all that is wrong in that run."""
-        for choice in witnesses(self._prepared, self._code, alarm.trail):
+        for choice in witnesses(self._prepared, self._whole, alarm.trail):
             findings = check_run(self._program, self._model, choice).findings
             if findings:
                 for finding in findings:
@@ -244,10 +287,12 @@ class Prover:
         return f"a possible {alarm.fault.value}{where} could neither be ruled out nor be shown in a run"
 
     def _blind_words(self, goal: Goal) -> str:
-        if goal.flag is not None and goal.flag[0] is Pipe.ALL:
-            return f"the number of a buffer lock, that may be {goal.flag[2]}, could not be worked out"
+        if goal.line is not None:
+            return f"the number of a signal between cores, that may be {goal.line[2]}, could not be worked out"
+        if goal.flag is not None and goal.flag[1] is Pipe.ALL:
+            return f"the number of a buffer lock, that may be {goal.flag[3]}, could not be worked out"
         if goal.flag is not None:
-            src, dst, lane = goal.flag
+            _, src, dst, lane = goal.flag
             return f"an event id of flag <{src.pto}>, <{dst.pto}>, that may be {lane}, could not be worked out"
         return "an event id could not be worked out"
 
@@ -267,12 +312,34 @@ def enclosing(code: Sequence[Instruction]) -> list[tuple[Term, ...]]:
     return around
 
 
+def lines_of(whole: Whole, values: ValueSets, model: Model) -> dict[Line, list[int]]:
+    """Every line that a signal may take or be heard on, with the instructions that do so."""
+    ways = Lines(whole.kinds, model.broadcast)
+    found: dict[Line, list[int]] = {}
+    for at, one in enumerate(whole.code.instructions):
+        if not isinstance(one, Signal | Await):
+            continue
+        known = values.of(one.lane)
+        for id in range(CORE_SIGNAL_IDS) if known is None else sorted(known):
+            core = whole.core_of(at)
+            lines = ways.sent_by(core, one.pipe, id) if isinstance(one, Signal) else ways.heard_by(core, id)
+            for line in lines:
+                found.setdefault(line, []).append(at)
+    return found
+
+
 def prove(program: Program, model: Model) -> Verdict:
     """The verdict for every run."""
-    proofs = [Prover(program, model, code).prove() for code in range(len(program.codes))]
-    open = [reason for proof in proofs for reason in proof.open]
-    if len(program.codes) > 1:
-        open.append("how the cube core and the vector cores depend on each other is only followed in single runs")
+    if len(program.codes) == 1:
+        proofs = [Prover(program, model, one_core(program)).prove()]
+        open = proofs[0].open
+    else:
+        # Each core by itself first: what it proves without the others needs no look at all of them together.
+        proofs = [Prover(program, model, one_core(program, number)).prove() for number in range(len(program.codes))]
+        settled = not any(proof.open for proof in proofs)
+        if not any(proof.findings for proof in proofs):
+            proofs.append(Prover(program, model, whole_block(program), only_between=settled).prove())
+        open = proofs[-1].open
     more = {finding.key: finding for proof in proofs for finding in proof.findings}
     if not more and not open:
         return Verdict(Status.PROVEN, program.name, assumptions=ASSUMPTIONS)

@@ -175,19 +175,19 @@ class _Walker:
             if not isinstance(where, Local):
                 yield Access(global_box(where, self._env), touch.reads, touch.writes)
                 return
-            for owner in self._owners(where):
+            for owner in owners(self._kinds, self._place, where):
                 yield Access(local_bytes(where, self._env, owner), touch.reads, touch.writes)
         except DivisionError:
             raise RunError("a division by zero") from None
 
-    def _owners(self, where: Local) -> Sequence[int]:
-        """The cores whose buffers these are."""
-        own = self._kinds[self._place]
-        theirs = Core.VECTOR if where.space is Space.VEC else Core.CUBE
-        if len(self._kinds) == 1 or own is theirs:
-            return (self._place,)
-        others = [number for number, kind in enumerate(self._kinds) if kind is theirs]
-        return others if theirs is Core.CUBE else [others[number] for number in where.vectors if number < len(others)]
+
+def owners(kinds: Sequence[Core | None], core: int, where: Local) -> Sequence[int]:
+    """The cores, among those of these kinds, whose buffers core number `core` reaches."""
+    theirs = Core.VECTOR if where.space is Space.VEC else Core.CUBE
+    if len(kinds) == 1 or kinds[core] is theirs:
+        return (core,)
+    others = [number for number, kind in enumerate(kinds) if kind is theirs]
+    return others if theirs is Core.CUBE else [others[number] for number in where.vectors if number < len(others)]
 
 
 def local_bytes(where: Local, env: Env, core: int = 0) -> Bytes:

@@ -28,29 +28,54 @@ class _Line:
     """For each wait that is over, the pipe that waited and the number of that step."""
 
 
-class Signals:
-    def __init__(self, cores: Sequence[Core | None], clocks: Clocks, broadcast: bool):
+class Lines:
+    """Which line a signal goes along: sender, receiver and id."""
+
+    def __init__(self, cores: Sequence[Core | None], broadcast: bool):
         self._cores = cores
-        self._clocks = clocks
         self._broadcast = broadcast
-        self._lines: dict[tuple[int, int, int], _Line] = {}
         self._vectors = [number for number, core in enumerate(cores) if core is Core.VECTOR]
-        self._cubes = [number for number, core in enumerate(cores) if core is not Core.VECTOR]
+        self._cubes = [number for number, core in enumerate(cores) if core is Core.CUBE]
 
-    def _line(self, sender: int, receiver: int, id: int) -> _Line:
-        return self._lines.setdefault((sender, receiver, id), _Line())
-
-    def _targets(self, core: int, step: Signalled) -> list[tuple[int, int]]:
-        """The cores that a signal goes to, and the id that it has there."""
+    def sent_by(self, core: int, pipe: Pipe, id: int) -> list[tuple[int, int, int]]:
+        """The lines that a signal from this core takes."""
         if self._cores[core] is Core.VECTOR:
-            place = self._vectors.index(core)
-            shift = 0 if self._broadcast else _SECOND_CORE * place
-            return [(cube, step.lane + shift) for cube in self._cubes]
+            shift = 0 if self._broadcast else _SECOND_CORE * self._vectors.index(core)
+            return [(core, cube, id + shift) for cube in self._cubes]
         if self._broadcast:
-            return [(vector, step.lane) for vector in self._vectors]
-        place, id = divmod(step.lane, _SECOND_CORE)
-        chosen = self._vectors if step.pipe is Pipe.FIX and place == 0 else self._vectors[place : place + 1]
-        return [(vector, id) for vector in chosen]
+            return [(core, vector, id) for vector in self._vectors]
+        place, id = divmod(id, _SECOND_CORE)
+        chosen = self._vectors if pipe is Pipe.FIX and place == 0 else self._vectors[place : place + 1]
+        return [(core, vector, id) for vector in chosen]
+
+    def heard_by(self, core: int, id: int) -> list[tuple[int, int, int]]:
+        """The lines that a wait on this core needs a signal from, each of them."""
+        if self._cores[core] is Core.VECTOR:
+            return [(cube, core, id) for cube in self._cubes]
+        if self._broadcast:
+            return [(vector, core, id) for vector in self._vectors]
+        place = id // _SECOND_CORE
+        return [(vector, core, id) for vector in self._vectors[place : place + 1]]
+
+    def waits_on(self, core: int, pipe: Pipe) -> int:
+        """The number of the pipe that stands still."""
+        return pipes_of(core).start + SCALAR if self._broadcast else number_of(core, pipe)
+
+    def told(self, core: int, pipe: Pipe) -> Sequence[int]:
+        """The pipes that go on only when the wait is over."""
+        return pipes_of(core) if self._broadcast or pipe is Pipe.S else (number_of(core, pipe),)
+
+
+class Signals:
+    """The lines of one run, and what is on them."""
+
+    def __init__(self, cores: Sequence[Core | None], clocks: Clocks, broadcast: bool):
+        self._clocks = clocks
+        self._ways = Lines(cores, broadcast)
+        self._lines: dict[tuple[int, int, int], _Line] = {}
+
+    def _line(self, way: tuple[int, int, int]) -> _Line:
+        return self._lines.setdefault(way, _Line())
 
     def send(self, core: int, step: Signalled) -> bool:
         """False if a counter may run over: more signals may be pending than it can count."""
@@ -59,8 +84,8 @@ class Signals:
         token = self._clocks.token(pipe)
         self._clocks.done(pipe)
         held = True
-        for receiver, id in self._targets(core, step):
-            line = self._line(core, receiver, id)
+        for way in self._ways.sent_by(core, step.pipe, step.lane):
+            line = self._line(way)
             line.count += 1
             due = line.count - MOST_PENDING
             if due > 0:
@@ -72,27 +97,18 @@ class Signals:
     def _knows(self, pipe: int, wait: tuple[int, int]) -> bool:
         return self._clocks.knows(pipe, wait[0]) >= wait[1]
 
-    def _awaited(self, core: int, id: int) -> list[_Line]:
-        if self._cores[core] is Core.VECTOR:
-            return [self._line(cube, core, id) for cube in self._cubes]
-        if self._broadcast:
-            return [self._line(vector, core, id) for vector in self._vectors]
-        place = id // _SECOND_CORE
-        return [self._line(vector, core, id) for vector in self._vectors[place : place + 1]]
-
     def hear(self, core: int, pipe: Pipe, id: int) -> bool:
         """A wait; False if its signal has not come."""
-        lines = self._awaited(core, id)
+        lines = [self._line(way) for way in self._ways.heard_by(core, id)]
         if not lines or not all(line.sent for line in lines):
             return False
-        waiting = pipes_of(core).start + SCALAR if self._broadcast else number_of(core, pipe)
+        waiting, told = self._ways.waits_on(core, pipe), self._ways.told(core, pipe)
         now = self._clocks.advance(waiting)
-        told = pipes_of(core) if self._broadcast or pipe is Pipe.S else [waiting]
         for line in lines:
             token, _ = line.sent.popleft()
             line.heard.append((waiting, now))
             self._clocks.learn(told, token)
-        if waiting == pipes_of(core).start + SCALAR:
+        if len(told) > 1:
             self._clocks.done(waiting)
             self._clocks.learn(told, self._clocks.token(waiting))
         return True

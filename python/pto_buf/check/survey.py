@@ -23,9 +23,11 @@ from pto_buf.check.program import (
 )
 from pto_buf.check.reason import divisor_of, mask_of, modulus_of
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of
+from pto_buf.check.whole import Whole
 
 _MOST_FORMS = 400
 _MOST_ALTERNATIVES = 8
+_APART = (-4, 4)
 _EXACT = (-1, 17)
 """How far a number that selects a slot or a flag is followed exactly."""
 
@@ -232,6 +234,19 @@ def _visit_loop(forms: Forms, loop: Loop) -> None:
         forms.changes.setdefault(loop.counter.key, []).append(upper)
     for lower in alternatives(loop.lower):
         forms.need(plus(counter, lower, -1), 0, 0)
+
+
+def between_cores(forms: Forms, whole: Whole) -> None:
+    """Follows how far the loops of different cores are apart."""
+    loops: dict[int, tuple[int, Loop]] = {}
+    for at, one in enumerate(whole.code.instructions):
+        if isinstance(one, Enter) and one.loop.counter is not None:
+            loops[one.loop.key] = whole.core_of(at), one.loop
+    for core, loop in loops.values():
+        for other_core, other in loops.values():
+            if core < other_core and loop.counter is not None and other.counter is not None:
+                forms.need(plus(variable(loop.counter.key), variable(other.counter.key), -1), *_APART)
+    forms.close()
 
 
 def terms_of(one: Instruction) -> Iterator[Term]:

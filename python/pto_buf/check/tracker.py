@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
+from pto_buf.check.clocks import PIPES
 from pto_buf.check.facts import Facts, assigned, range_of
 from pto_buf.check.findings import Fault
-from pto_buf.check.knowledge import NUMBER, PIPES, Bits, Goal, Knowledge
+from pto_buf.check.knowledge import Bits, Goal, Knowledge
 from pto_buf.check.model import Model
 from pto_buf.check.reason import Reason
 from pto_buf.check.windows import Against, Tracking
@@ -45,10 +46,10 @@ class Tracker:
         """What is wrong with the op at this instruction. Raises Asked."""
         if not knowledge.present:
             return None
-        pipes = self._pipes_at(at)
+        pipes = self.tracking.pipes_at.get(at, ())
         for one in self.tracking.against.get(at, ()):
             unordered = any(knowledge.unknown_to(pipe, knowledge.present) for pipe in pipes)
-            stale = one.reads and self.tracking.writes and not self.global_raw
+            stale = one.reads and self.tracking.writes and not self.global_raw and self._same_core(pipes)
             if (unordered or stale) and not self._apart(one, reason):
                 return Fault.RACE if unordered else Fault.GLOBAL_READ
         return None
@@ -62,22 +63,21 @@ class Tracker:
                     return True
         return any(reason.is_at_least_zero(gap) for gap in one.gaps)
 
-    def _pipes_at(self, at: int) -> tuple[int, ...]:
-        return tuple(NUMBER[pipe] for pipe in self.tracking.pipes_at.get(at, ()))
+    def _same_core(self, pipes: tuple[int, ...]) -> bool:
+        return pipes[0] // len(PIPES) == self.tracking.pipes[0] // len(PIPES)
 
 
-def make_tracker(tracking: Tracking, model: Model) -> Tracker:
+def make_tracker(tracking: Tracking, model: Model, cores: int) -> Tracker:
     """The tracker and the layout of its bits."""
-    by_pipe = tuple((NUMBER[pipe], 1 << number) for number, pipe in enumerate(tracking.pipes))
+    by_pipe = tuple((pipe, 1 << number) for number, pipe in enumerate(tracking.pipes))
     mask = (1 << len(by_pipe)) - 1
-    own = [0] * len(PIPES)
+    own = [0] * (len(PIPES) * cores)
     for pipe, bit in by_pipe:
         own[pipe] |= bit
-    conflicting = {NUMBER[pipe] for pipe in tracking.conflicting}
-    needed = tuple(mask if pipe in conflicting else 0 for pipe in range(len(PIPES)))
-    ordered = tuple(pipe in model.ordered for pipe in PIPES)
+    needed = tuple(mask if pipe in tracking.conflicting else 0 for pipe in range(len(own)))
+    ordered = tuple(pipe in model.ordered for pipe in PIPES) * cores
     goal = Goal(window=tracking.at)
     read_later = any(one.reads for found in tracking.against.values() for one in found)
     sticky = mask if tracking.writes and read_later and not model.global_raw else 0
-    bits = Bits((goal,), {}, {}, {}, tuple(own), needed, {}, {}, ordered, sticky)
+    bits = Bits((goal,), {}, {}, {}, {}, tuple(own), needed, {}, {}, ordered, sticky)
     return Tracker(tracking, goal, bits, by_pipe, model.global_raw)

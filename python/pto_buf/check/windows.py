@@ -6,11 +6,12 @@ Where all windows of an array lie at constant places they are atoms like on-chip
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from pto_buf.check.clocks import PIPES, number_of
 from pto_buf.check.poly import Poly, plus, replaced
 from pto_buf.check.program import Code, Run, Touch, Window
 from pto_buf.check.survey import Forms, alternatives
 from pto_buf.check.terms import Fn, Term, Var, add, apply, const, constant_of, scale, sub
-from pto_buf.hw import Pipe
+from pto_buf.check.whole import Whole
 
 At = tuple[int, int]
 """An instruction and the number of its operand."""
@@ -34,13 +35,19 @@ class Tracking:
     """The access at `at` is kept in mind: `kept` says where it lies, in variables of their own."""
 
     at: At
-    pipes: tuple[Pipe, ...]
+    pipes: tuple[int, ...]
+    """By number, through all cores, as those below."""
     writes: bool
     argument: str
     kept: tuple[tuple[Var, Term], ...]
     against: Mapping[int, tuple[Against, ...]]
-    conflicting: frozenset[Pipe]
-    pipes_at: Mapping[int, tuple[Pipe, ...]]
+    conflicting: frozenset[int]
+    pipes_at: Mapping[int, tuple[int, ...]]
+
+    @property
+    def crosses(self) -> bool:
+        """Whether another core may conflict with it."""
+        return any(pipe // len(PIPES) != self.pipes[0] // len(PIPES) for pipe in self.conflicting)
 
 
 def constant_window(where: Window) -> bool:
@@ -62,19 +69,21 @@ def windows_by_argument(code: Code) -> dict[int, list[Operand]]:
     return {argument: touches for argument, touches in found.items() if argument in written}
 
 
-def trackings(code: Code, first_key: int) -> Iterator[Tracking]:
+def trackings(whole: Whole, first_key: int) -> Iterator[Tracking]:
     """One for each access that a later one may conflict with. Variables are numbered from `first_key`."""
-    for touches in windows_by_argument(code).values():
+    for touches in windows_by_argument(whole.code).values():
         wheres = [touch.where for _, _, touch in touches if isinstance(touch.where, Window)]
         if all(constant_window(where) for where in wheres):
             continue
         views = len({(where.base, where.shape, where.strides, where.size) for where in wheres})
         grid = views == 1 and _nested(wheres[0])
         for at, run, touch in touches:
-            yield _tracking(at, run, touch, touches, grid, first_key)
+            yield _tracking(whole, at, run, touch, touches, grid, first_key)
 
 
-def _tracking(at: At, run: Run, touch: Touch, touches: list[Operand], grid: bool, first_key: int) -> Tracking:
+def _tracking(
+    whole: Whole, at: At, run: Run, touch: Touch, touches: list[Operand], grid: bool, first_key: int
+) -> Tracking:
     assert isinstance(touch.where, Window)
     sides = _sides(touch.where, grid)
     kept: list[tuple[Var, Term]] = []
@@ -82,7 +91,11 @@ def _tracking(at: At, run: Run, touch: Touch, touches: list[Operand], grid: bool
         for what in (start, end):
             kept.append((Var(first_key + len(kept), "kept"), what))
     against: dict[int, list[Against]] = {}
-    conflicting: dict[Pipe, None] = {}
+    conflicting: dict[int, None] = {}
+
+    def numbers(place: At, op: Run) -> tuple[int, ...]:
+        return tuple(number_of(whole.core_of(place[0]), pipe) for pipe in op.pipes)
+
     for (where_at, number), other, later in touches:
         if not (later.writes or touch.writes):
             continue
@@ -92,16 +105,16 @@ def _tracking(at: At, run: Run, touch: Touch, touches: list[Operand], grid: bool
             gaps.append(sub(start, kept[2 * dim + 1][0]))
             gaps.append(sub(kept[2 * dim][0], end))
         against.setdefault(where_at, []).append(Against(number, later.reads, later.writes, tuple(gaps)))
-        conflicting.update(dict.fromkeys(other.pipes))
+        conflicting.update(dict.fromkeys(numbers((where_at, number), other)))
     return Tracking(
         at,
-        run.pipes,
+        numbers(at, run),
         touch.writes,
         touch.where.name,
         tuple(kept),
         {where_at: tuple(found) for where_at, found in against.items()},
         frozenset(conflicting),
-        {where_at: other.pipes for (where_at, _), other, _ in touches},
+        {place[0]: numbers(place, other) for place, other, _ in touches},
     )
 
 

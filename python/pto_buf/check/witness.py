@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from pto_buf.check.alarms import Entry, Kept, Took, Trail, Went
 from pto_buf.check.concrete import Choice
 from pto_buf.check.prepare import Prepared, undefined
-from pto_buf.check.program import Assign, Branch, Code, Fresh, Jump, Kind
+from pto_buf.check.program import Assign, Branch, Fresh, Jump, Kind
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
+from pto_buf.check.whole import Whole
 
 _MOST_TRIED = 20_000
 _PARTS = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1)
@@ -26,12 +27,12 @@ class _Path:
     """For each new symbol, the variable that was made, and how often it had been before."""
 
 
-def witnesses(prepared: Prepared, code: Code, trail: Trail) -> Iterator[Choice]:
+def witnesses(prepared: Prepared, whole: Whole, trail: Trail) -> Iterator[Choice]:
     """A run that goes the way of the trail; if there is none, runs that go the way of its later parts.
 
     A trail forgets what no later instruction asks, so that in it two loops with one bound may have run differently.
     """
-    path = _replay(prepared, code, trail)
+    path = _replay(prepared, whole, trail)
     seen: list[Choice] = []
     for part in _PARTS:
         conditions = path.conditions[int(len(path.conditions) * (1 - part)) :]
@@ -59,54 +60,69 @@ def _choice(prepared: Prepared, path: _Path) -> Choice | None:
     return Choice(arguments, outcome, named)
 
 
-def _replay(prepared: Prepared, code: Code, trail: Trail) -> _Path:
+def _replay(prepared: Prepared, whole: Whole, trail: Trail) -> _Path:
     entries: list[Entry] = []
     while trail is not None:
-        trail, entry = trail
-        entries.append(entry)
-    entries.reverse()
-    env: dict[int, Term] = {}
-    conditions: list[Term] = []
-    made: dict[int, tuple[int, int]] = {}
-    times: dict[int, int] = {}
-    next_symbol = len(prepared.program.variables)
+        entries.append(trail.entry)
+        trail = trail.before
+    player = _Player(prepared, whole)
+    for entry in reversed(entries):
+        player.play(entry)
+    return _Path(tuple(player.conditions), player.made)
 
-    def now(term: Term) -> Term:
-        return undefined(prepared, substitute(term, env))
 
-    at, position = 0, 0
-    while position < len(entries):
-        entry = entries[position]
-        if isinstance(entry, Took) and entry.at == at:
-            conditions.append(now(entry.condition))
-            position += 1
-            continue
-        if isinstance(entry, Kept) and entry.at == at:
-            env.update({var.key: substitute(term, env) for var, term in entry.pairs})
-            position += 1
-        one = code.instructions[at]
-        at += 1
+class _Player:
+    """Goes the way of a trail with arguments, and values made on the way, left open."""
+
+    def __init__(self, prepared: Prepared, whole: Whole):
+        self._prepared = prepared
+        self._whole = whole
+        self._code = whole.code.instructions
+        self._ats = list(whole.starts)
+        self._env: dict[int, Term] = {}
+        self._times: dict[int, int] = {}
+        self._symbol = len(prepared.program.variables)
+        self.conditions: list[Term] = []
+        self.made: dict[int, tuple[int, int]] = {}
+
+    def play(self, entry: Entry) -> None:
+        """Goes on to the instruction of the entry, and takes note of what it says."""
+        core = self._whole.core_of(entry.at)
+        while self._ats[core] != entry.at:
+            self._step(core)
+        one = self._code[entry.at]
+        match entry:
+            case Went():
+                assert isinstance(one, Branch)
+                condition = self._now(one.condition)
+                self.conditions.append(condition if entry.way else negate(condition))
+                self._ats[core] = entry.at + 1 if entry.way else one.otherwise
+            case Took():
+                self.conditions.append(self._now(entry.condition))
+            case Kept():
+                self._env.update({var.key: substitute(term, self._env) for var, term in entry.pairs})
+
+    def _now(self, term: Term) -> Term:
+        return undefined(self._prepared, substitute(term, self._env))
+
+    def _step(self, core: int) -> None:
+        one = self._code[self._ats[core]]
+        self._ats[core] += 1
         match one:
-            case Branch():
-                assert isinstance(entry, Went)
-                position += 1
-                condition = now(one.condition)
-                conditions.append(condition if entry.way else negate(condition))
-                if not entry.way:
-                    at = one.otherwise
             case Jump():
-                at = one.target
+                self._ats[core] = one.target
             case Assign():
-                env.update({var.key: substitute(term, env) for var, term in one.pairs})
+                self._env.update([(var.key, substitute(term, self._env)) for var, term in one.pairs])
             case Fresh():
                 key = one.var.key
-                made[next_symbol] = (key, times.get(key, 0))
-                times[key] = times.get(key, 0) + 1
-                env[key] = Var(next_symbol, one.var.name)
-                next_symbol += 1
+                self.made[self._symbol] = (key, self._times.get(key, 0))
+                self._times[key] = self._times.get(key, 0) + 1
+                self._env[key] = Var(self._symbol, one.var.name)
+                self._symbol += 1
+            case Branch():
+                raise AssertionError("a trail says which way each branch goes")
             case _:
                 pass
-    return _Path(tuple(conditions), made)
 
 
 _Symbol = tuple[int, int, int]
