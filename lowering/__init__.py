@@ -15,6 +15,7 @@ PASS_FILES = {
     "ptobuf-reduce-fences": "reduce_fences",
     "ptobuf-allocate-events": "allocate_events",
     "ptobuf-convert-to-pto": "convert_to_pto",
+    "ptobuf-make-portable": "make_portable",
     "ptobuf-check-sync": "check_sync",
 }
 """Every pass by its name, in the order of the pipeline, with the module of this package that defines it."""

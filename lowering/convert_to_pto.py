@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp, IndexCastOp, MaxSIOp, MuliOp
+from xdsl.dialects.arith import AddiOp, IndexCastOp, MuliOp
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp
@@ -58,7 +58,7 @@ class _Conversion:
             ReleaseOp: _remove,
             SetOp: self._flag,
             WaitOp: self._flag,
-            ForOp: self._loop,
+            ForOp: _forget_stage,
         }
 
     def run(self) -> None:
@@ -198,7 +198,7 @@ class _Conversion:
             )
         ).results[0]
 
-    # --- flags and loops ---
+    # --- flags ---
 
     def _flag(self, op: Operation) -> None:
         use = cast(SetOp | WaitOp, op)
@@ -229,21 +229,6 @@ class _Conversion:
             return lane
         return self._once((lane, "id", first), lane, lambda: AddiOp(lane, self.constants.index(first)))
 
-    def _loop(self, op: Operation) -> None:
-        """The assembler counts loops unsigned: a bound that may be negative is raised to zero."""
-        loop = cast(ForOp, op)
-        loop.attributes.pop("ptobuf.stage", None)
-        lower, upper = constant_of(loop.lb), constant_of(loop.ub)
-        if lower is None or lower < 0:
-            return
-        if upper is None and not _is_clamped(loop.ub):
-            clamped = _Before(loop)(MaxSIOp(loop.ub, self.constants.index(lower)))
-            loop.operands[1] = clamped.results[0]
-
-
-def _is_clamped(value: SSAValue) -> bool:
-    return isinstance(value.owner, MaxSIOp) and (constant_of(value.owner.rhs) or 0) >= 0
-
 
 class _Before:
     """Inserts ops before one, at its location."""
@@ -262,6 +247,10 @@ class _Before:
 def _remove(op: Operation) -> None:
     op.detach()
     op.erase()
+
+
+def _forget_stage(loop: Operation) -> None:
+    loop.attributes.pop("ptobuf.stage", None)
 
 
 def _segments(*sizes: int) -> dict[str, Attribute]:

@@ -32,6 +32,7 @@ def pipeline(options: PipelineOptions) -> str:
             "ptobuf-reduce-fences",
             "ptobuf-allocate-events",
             "ptobuf-convert-to-pto",
+            "ptobuf-make-portable",
             *([f"ptobuf-check-sync{proof}"] if options.check else []),
         ]
     )

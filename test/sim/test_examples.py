@@ -24,7 +24,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SLOTS, PIPELINE = EXAMPLES / "two_level_slots.py", EXAMPLES / "two_level_pipeline.py"
 PASSES = (
     "ptobuf-verify-slots,ptobuf-schedule,ptobuf-plan-memory,ptobuf-insert-fences,ptobuf-reduce-fences,"
-    "ptobuf-allocate-events,ptobuf-convert-to-pto"
+    "ptobuf-allocate-events,ptobuf-convert-to-pto,ptobuf-make-portable"
 )
 EVERY_ORDER = (Order(Policy.EARLY), *ADVERSARIES, *(Order(Policy.RANDOM, seed=seed) for seed in range(3)))
 

@@ -13,6 +13,7 @@ from pto_buf.errors import Diagnostic, collecting_warnings
 from pto_buf.lowering.allocate_events import AllocateEventsPass
 from pto_buf.lowering.convert_to_pto import ConvertToPtoPass
 from pto_buf.lowering.insert_fences import InsertFencesPass
+from pto_buf.lowering.make_portable import MakePortablePass
 from pto_buf.lowering.plan_memory import PlanMemoryPass
 from pto_buf.lowering.reduce_fences import ReduceFencesPass
 from pto_buf.source import parse_text
@@ -22,7 +23,7 @@ _TILE = "vec, 16x64xf32, blayout=row_major, slayout=none_box"
 _VIEW = "!pto.partition_tensor_view<16x64xf32>"
 _NUMBERS = (*range(18), 64, 65536)
 
-PASSES = (PlanMemoryPass, InsertFencesPass, ReduceFencesPass, AllocateEventsPass, ConvertToPtoPass)
+PASSES = (PlanMemoryPass, InsertFencesPass, ReduceFencesPass, AllocateEventsPass, ConvertToPtoPass, MakePortablePass)
 
 
 class HasModule(Protocol):
