@@ -7,15 +7,14 @@
 
 module attributes {pto.target_arch = "a3"} {
 
-// Slots become addresses at one stride, lanes become ids; a bound that may be negative is raised to zero.
+// Slots become addresses at one stride, lanes become ids.
 
 // CHECK-LABEL: func.func @kernel
 // CHECK: %[[FIXED:[^ ]+]] = pto.alloc_tile addr = %a1536 : !pto.tile_buf<vec, 16x8xf32
 // CHECK-NOT: ptobuf
 // CHECK: pto.tload ins(%w : !pto.partition_tensor_view<16x8xf32>) outs(%[[FIXED]] :
 // CHECK: pto.set_flag[<PIPE_V>, <PIPE_MTE2>, <EVENT_ID3>]
-// CHECK: %[[UPPER:[^ ]+]] = arith.maxsi %n, %c0
-// CHECK: scf.for %i = %c0 to %[[UPPER]]
+// CHECK: scf.for %i = %c0 to %n
 // CHECK: %[[LANE:[^ ]+]] = arith.remui
 // CHECK-NEXT: %[[WIDE:[^ ]+]] = arith.index_cast %[[LANE]] : index to i64
 // CHECK-NEXT: %[[SCALED:[^ ]+]] = arith.muli %[[WIDE]], %a512
