@@ -107,6 +107,21 @@ def test_reductions_along_a_dimension() -> None:
     assert x.argmax(dim=0).tolist() == [1, 0]
 
 
+def test_spread_counts_one_element_less_unless_told() -> None:
+    x = t([[1.0, 3.0], [2.0, 2.0]])
+    assert x.var(dim=1).tolist() == [2.0, 0.0]
+    assert x.var(dim=-1, keepdim=True, unbiased=False).tolist() == [[1.0], [0.0]]
+    assert x.var(dim=1, correction=0).tolist() == [1.0, 0.0]
+    assert x.std(dim=1, unbiased=False).tolist() == [1.0, 0.0]
+
+
+def test_elements_can_be_repeated() -> None:
+    x = t([[1, 2]])
+    assert x.repeat_interleave(2, dim=1).tolist() == [[1, 1, 2, 2]]
+    assert x.repeat(2, 2).tolist() == [[1, 2, 1, 2]] * 2
+    assert x.expand_as(torch.zeros(3, 2)).shape == (3, 2)
+
+
 def test_elementwise_functions_and_methods_are_the_same() -> None:
     x = t([0.25, 4.0])
     assert values(torch.rsqrt(x)) == values(x.rsqrt()) == [2.0, 0.5]

@@ -220,6 +220,18 @@ OPS["all"] = _reduction(np.all, _tested)
 OPS["any"] = _reduction(np.any, _tested)
 
 
+@method("var")
+def var(self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Tensor:
+    spread = partial(np.var, axis=_axis(dim), ddof=correction if unbiased else 0, keepdims=keepdim)
+    return computed(spread, self, kind=_floating([self]))
+
+
+@method("std")
+def std(self: Tensor, dim: Any = None, unbiased: bool = True, keepdim: bool = False, *, correction: int = 1) -> Tensor:
+    spread = partial(np.std, axis=_axis(dim), ddof=correction if unbiased else 0, keepdims=keepdim)
+    return computed(spread, self, kind=_floating([self]))
+
+
 def _positions(fn: Callable[..., Any]) -> Callable[..., Tensor]:
     def op(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
         found = fn(self.array.astype(np.float64), axis=dim, keepdims=keepdim)
@@ -295,6 +307,17 @@ def gather(self: Tensor, dim: int, index: Tensor) -> Tensor:
 @method("index_select")
 def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     return Tensor(np.take(self.array, index.array, axis=dim))
+
+
+@method("repeat_interleave")
+def repeat_interleave(self: Tensor, repeats: Any, dim: int | None = None) -> Tensor:
+    times = repeats.array if isinstance(repeats, Tensor) else repeats
+    return Tensor(np.repeat(self.array, times, axis=dim))
+
+
+@method("expand_as")
+def expand_as(self: Tensor, other: Tensor) -> Tensor:
+    return self.expand(*other.shape)
 
 
 # --- several tensors ---
