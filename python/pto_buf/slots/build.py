@@ -10,8 +10,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as IRBlock
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
-from pto_buf.dialect.table.row import TableError
+from pto_buf.dialect.pointers import GetValidShapeOp, TileValidColsOp, TileValidRowsOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoManyOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
+from pto_buf.dialect.table.row import Role, TableError
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place
@@ -54,12 +55,16 @@ def build(func: FuncOp) -> Built:
 
 @dataclass(frozen=True)
 class _Held:
-    """A slot as an operand names it: by itself (`lease` is None) or by the value of the op with that key."""
+    """A slot as an operand names it: by itself (`lease` is None) or by the value of the op with that key.
+
+    `written` is the position, among that op's accesses, of the one that left the value.
+    """
 
     slots: SlotSet
     index: SSAValue
     lease: int | None
     chosen: Place | None
+    written: int | None = None
 
 
 @dataclass
@@ -91,6 +96,8 @@ class _Builder:
                 yield self._region(op)
             case SlotSelectOp() | scf.YieldOp() | scf.ConditionOp():
                 pass
+            case TileValidRowsOp() | TileValidColsOp() | GetValidShapeOp():
+                pass  # they look at the extents, not at the bytes
             case _:
                 self._other(op)
 
@@ -109,7 +116,11 @@ class _Builder:
                 continue
             self.indices[SiteKey(key, len(accesses))] = held.index
             term = self.terms.of(held.index)
-            accesses.append(Access(held.slots, term, operand.role, operand.name, held.lease, place=held.chosen))
+            accesses.append(
+                Access(
+                    held.slots, term, operand.role, operand.name, held.lease, place=held.chosen, written=held.written
+                )
+            )
         try:
             pipes = op.form(self.target).pipes
         except TableError as err:
@@ -125,7 +136,7 @@ class _Builder:
         key = self.keys[op]
         self.ops[key] = op
         self.indices[SiteKey(key, 0)] = held.index
-        yield Release(key, held.slots, self.terms.of(held.index), held.lease, place_of(op), held.chosen)
+        yield Release(key, held.slots, self.terms.of(held.index), held.lease, place_of(op), held.chosen, held.written)
 
     def _region(self, op: scf.ForOp | scf.IfOp | scf.WhileOp) -> Node:
         key, place = self.keys[op], place_of(op)
@@ -165,9 +176,10 @@ class _Builder:
             match value.op:
                 case SlotSelectOp() as select:
                     return self._selected(select)
-                case IntoOp() as into:
-                    held = self._slot(into.outs[0], into)
-                    return None if held is None else replace(held, lease=self.keys[into])
+                case IntoOp() | IntoManyOp() as into:
+                    written, slot = _kept(into)[value.index]
+                    held = self._slot(slot, into)
+                    return None if held is None else replace(held, lease=self.keys[into], written=written)
                 case scf.IfOp() as branch:
                     arms = [cast(Operation, region.block.last_op) for region in branch.regions]
                     return self._joined(branch, value, [arm.operands[value.index] for arm in arms], "an 'if'")
@@ -201,7 +213,7 @@ class _Builder:
         if first is None or second is None:
             return None
         if first.slots == second.slots and self._same_index(first.index, second.index, op):
-            return replace(first, lease=None)
+            return replace(first, lease=None, written=None)
         self._problem(
             op,
             f"%{value.name_hint or 'a value'} comes out of {what} in slots of '{first.slots.name}' and "
@@ -219,3 +231,14 @@ class _Builder:
 
     def _problem(self, op: Operation, message: str, *notes: Note, help: str | None = None, kind: str) -> None:
         self.problems.append(Diagnostic(message, place_of(op), notes, help, kind))
+
+
+def _kept(op: SlotOp) -> list[tuple[int, SSAValue]]:
+    """The outputs whose content is a value of the op, in order: the position of the access, and the slot."""
+    accesses = [(operand, value) for operand, value in op.named_operands() if tile_of(value.type) is not None]
+    outs = op.row.outs
+    return [
+        (position, value)
+        for position, (operand, value) in enumerate(accesses)
+        if operand in outs and operand.role is not Role.SCRATCH
+    ]

@@ -45,6 +45,8 @@ class Access:
     """Behind the last byte; None for the whole slot."""
     place: Place | None = None
     """Where the slot is chosen."""
+    written: int | None = None
+    """Of the op named by `lease`, the access that left the value; None if it left one only."""
 
     @property
     def is_partial(self) -> bool:
@@ -74,6 +76,8 @@ class Release:
     place: Place | None
     chosen: Place | None = None
     """Where the slot is chosen."""
+    written: int | None = None
+    """Of the op named by `lease`, the access that left the value; None if it left one only."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ from pto_buf.slots.scopes import Scopes
 from pto_buf.slots.terms import Term
 from pto_buf.slots.wording import path_text
 
+Bytes = tuple[int, int]
+"""First byte within a slot, and the one behind the last."""
+
 
 @dataclass(frozen=True)
 class Lease:
@@ -29,6 +32,8 @@ class Lease:
     """The key of the release that ended it."""
     scratch: bool = False
     """Working space of an op: nothing in it is meant to be read."""
+    filled: tuple[Bytes, ...] | None = None
+    """The bytes written so far, in order and apart; None for all of the slot."""
 
     @property
     def origin(self) -> Origin:
@@ -41,6 +46,8 @@ class Value:
     """A value that is named later, and the slot in which it was left."""
 
     writer: int
+    access: int
+    """Which access of the writer left it."""
     slot: int
     released: int | None = None
     ended: SiteKey | None = None
@@ -61,8 +68,11 @@ class Held:
     def with_slot(self, number: int, lease: Lease) -> "Held":
         return replace(self, slots=(*self.slots[:number], lease, *self.slots[number + 1 :]))
 
-    def value(self, writer: int) -> Value | None:
-        return next((value for value in self.values if value.writer == writer), None)
+    def value(self, writer: int | None, access: int | None) -> Value | None:
+        """The value that an op left, with that access if it left several."""
+        if writer is None:
+            return None
+        return next((v for v in self.values if v.writer == writer and access in (None, v.access)), None)
 
 
 _ORDER = {Role.READ: 0, Role.UPDATE: 1, Role.SCRATCH: 2, Role.WRITE: 2}
@@ -147,7 +157,7 @@ class Rules:
 
     def _slot(self, access: Access, site: SiteKey, state: State[Held]) -> Iterable[tuple[int | None, Facts]]:
         """The slots that the access may be in; None where its index is no slot, which is complained about."""
-        value = None if access.lease is None else state.held.value(access.lease)
+        value = state.held.value(access.lease, access.written)
         if value is not None:
             return [(value.slot, state.facts)]
         return self._selected(self.scopes.indices[site.op, site.access], access.term, state, access.place)
@@ -187,36 +197,34 @@ class Rules:
     def _after(self, op: Op, site: SiteKey, slot: int, state: State[Held], read: Mapping[int, int]) -> Held:
         """What is held after one access of a slot."""
         access = op.accesses[site.access]
-        if access.lease is not None:
-            self._name(access.lease, site, state.held, self._path(state.facts))
+        value = state.held.value(access.lease, access.written)
+        if value is not None:
+            self._name(value, site, self._path(state.facts))
         match access.role:
             case Role.READ:
-                return self._used(site, slot, state, reads=True)
+                return self._used(access, site, slot, state)
             case Role.UPDATE:
-                return self._written(op, slot, self._used(site, slot, state, reads=False))
+                return self._written(site, slot, self._used(access, site, slot, state))
             case Role.WRITE if slot in read:
                 if op.accesses[read[slot]].operand not in op.in_place:
                     self.complaints.not_in_place(self.slots, site, read[slot], slot)
                 lease = state.held.slots[slot]
                 if lease is not None and lease.opener is not None:
                     self.flow.origin(site, lease.origin)
-                return self._written(op, slot, state.held)
+                return self._written(site, slot, state.held)
             case Role.WRITE if access.is_partial and _is_open(state.held.slots[slot]):
-                return self._written(op, slot, self._used(site, slot, state, reads=False))
+                return self._written(site, slot, self._filled_further(access, site, slot, state.held))
             case Role.WRITE | Role.SCRATCH:
                 return self._opened(op, site, slot, state)
 
-    def _name(self, writer: int, site: SiteKey, held: Held, path: Callable[[], str]) -> None:
+    def _name(self, value: Value, site: SiteKey, path: Callable[[], str]) -> None:
         """A value is named: its lease must not have ended."""
-        value = held.value(writer)
-        if value is None:
-            return
         if value.released is not None:
             self.complaints.released(self.slots, site, value.slot, value.released, path)
         elif value.ended is not None:
-            self.complaints.overwritten(self.slots, writer, value.ended, site, value.slot)
+            self.complaints.overwritten(self.slots, value.writer, value.ended, site, value.slot)
 
-    def _used(self, site: SiteKey, slot: int, state: State[Held], reads: bool) -> Held:
+    def _used(self, access: Access, site: SiteKey, slot: int, state: State[Held]) -> Held:
         """A read or an update: there must be a lease."""
         lease = state.held.slots[slot]
         path = self._path(state.facts)
@@ -229,11 +237,29 @@ class Rules:
             self.complaints.released(self.slots, site, slot, lease.released, path)
         elif lease.scratch:
             self.complaints.scratched(self.slots, site, slot, lease.opener)
+        elif lease.filled is not None and not _covers(lease.filled, self._bytes(access)):
+            self.complaints.unwritten(self.slots, site, slot, path)
         self.flow.origin(site, lease.origin)
-        if not reads:
+        if access.role is not Role.READ:
             return state.held
         self._read[lease.opener] = None
         return state.held if lease.read else state.held.with_slot(slot, replace(lease, read=True))
+
+    def _filled_further(self, access: Access, site: SiteKey, slot: int, held: Held) -> Held:
+        """A write of a part continues the lease. Behind a read it begins the next one, on what is there already."""
+        lease = held.slots[slot]
+        assert lease is not None
+        filled = None if lease.filled is None else _merged(lease.filled, self._bytes(access))
+        if lease.opener is None or not lease.read:
+            if lease.opener is not None:
+                self.flow.origin(site, lease.origin)
+            return held.with_slot(slot, replace(lease, filled=filled))
+        self.flow.ends(site, lease.origin)
+        self.flow.origin(site, Origin(site, None))
+        return held.with_slot(slot, Lease(site, filled=filled))
+
+    def _bytes(self, access: Access) -> Bytes:
+        return access.start, self.slots.tile.footprint if access.end is None else access.end
 
     def _opened(self, op: Op, site: SiteKey, slot: int, state: State[Held]) -> Held:
         """A first write: it ends what the slot held."""
@@ -246,7 +272,9 @@ class Rules:
             pair = (before.opener, site)
             if not before.read and before.released is None and pair not in self._overwritten:
                 self._overwritten[pair] = Witness(slot, self._path(state.facts)())
-        lease = Lease(site, read=scratch, scratch=scratch)
+        access = op.accesses[site.access]
+        filled = (self._bytes(access),) if access.is_partial else None
+        lease = Lease(site, read=scratch, scratch=scratch, filled=filled)
         self.flow.origin(site, lease.origin)
         values = tuple(
             replace(value, ended=site)
@@ -255,19 +283,20 @@ class Rules:
             for value in state.held.values
         )
         held = replace(state.held, values=values).with_slot(slot, lease)
-        return held if scratch else self._written(op, slot, held)
+        return held if scratch else self._written(site, slot, held)
 
-    def _written(self, op: Op, slot: int, held: Held) -> Held:
-        """The op leaves a value in the slot, which is kept track of if it is named later."""
-        if op.key not in self._all_named:
+    def _written(self, site: SiteKey, slot: int, held: Held) -> Held:
+        """The access leaves a value in the slot, which is kept track of if it is named later."""
+        if site.op not in self._all_named:
             return held
-        others = tuple(value for value in held.values if value.writer != op.key)
-        return replace(held, values=tuple(sorted((*others, Value(op.key, slot)), key=lambda value: value.writer)))
+        others = (value for value in held.values if (value.writer, value.access) != (site.op, site.access))
+        values = sorted((*others, Value(site.op, site.access, slot)), key=lambda value: (value.writer, value.access))
+        return replace(held, values=tuple(values))
 
     # --- releases ---
 
     def _release(self, release: Release, state: State[Held]) -> Iterator[State[Held]]:
-        value = None if release.lease is None else state.held.value(release.lease)
+        value = state.held.value(release.lease, release.written)
         if value is not None:
             yield State(state.facts, self._ended(release, value.slot, value, state))
             return
@@ -315,3 +344,15 @@ def _all_unknown(held: Held) -> Held:
 
 def _is_open(lease: Lease | None) -> bool:
     return lease is not None and lease.released is None and not lease.scratch
+
+
+def _merged(filled: tuple[Bytes, ...], more: Bytes) -> tuple[Bytes, ...]:
+    start, end = more
+    apart = [part for part in filled if part[1] < start or part[0] > end]
+    touching = [part for part in filled if part[1] >= start and part[0] <= end]
+    whole = (min([start, *(part[0] for part in touching)]), max([end, *(part[1] for part in touching)]))
+    return tuple(sorted([*apart, whole]))
+
+
+def _covers(filled: tuple[Bytes, ...], wanted: Bytes) -> bool:
+    return any(start <= wanted[0] and wanted[1] <= end for start, end in filled)
