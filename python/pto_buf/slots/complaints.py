@@ -53,6 +53,10 @@ class Complaints:
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         return tuple(self._found.values())
 
+    def has_wrong_index(self, slots: SlotSet) -> bool:
+        """Whether an access of the set names no slot: what it would have read or written is not known."""
+        return any(key[0] == INDEX_OUT_OF_RANGE and key[2] == slots.key for key in self._found)
+
     def _add(
         self,
         key: tuple[object, ...],
@@ -89,7 +93,8 @@ class Complaints:
             message = f"slot index {value} is outside [0, {count}): {has}"
         else:
             path = when()
-            message = f"slot index {text} is {value}{' when ' + path if path else ''}, outside [0, {count}): {has}"
+            is_value = f"can be {value}" if path in ("", f"{text} = {value}") else f"is {value} when {path}"
+            message = f"slot index {text} {is_value}, outside [0, {count}): {has}"
         help = f"take the index modulo the number of slots: ({text}) % {count}"
         if value is not None and value < 0 and not text.lstrip("-").isdigit():
             help = f"keep the index from going below 0: add a multiple of {count} before its remainder is taken"
@@ -144,23 +149,10 @@ class Complaints:
             return
         op, path = self._op(site), when()
         message = f"'{op.name}' uses {_slot(slots, slot)} after its release{' when ' + path if path else ''}"
-        note = Note(self._place(release), "released here")
-        self._add(
-            key,
-            USE_AFTER_RELEASE,
-            op.place,
-            message,
-            note,
-            help=self._later(release, site.op, "move the release behind this use"),
-        )
-
-    def _later(self, release: int, user: int, otherwise: str) -> str:
-        """The lever where a release in a loop meets a use in a later trip of it."""
-        shared = [node for node in self._around[user] if node in self._around[release]]
-        loop = next((node for node in shared if isinstance(node, Loop | While)), None)
-        if loop is None or release < user:
-            return otherwise
-        return "move the release behind the loop: the lease was taken outside of it"
+        help = "move the release behind this use"
+        if release > site.op:  # met in a later trip of a loop around both
+            help = "move the release behind the loop: the lease was taken outside of it"
+        self._add(key, USE_AFTER_RELEASE, op.place, message, Note(self._place(release), "released here"), help=help)
 
     # --- writes ---
 
@@ -181,13 +173,16 @@ class Complaints:
 
     def never_read(self, slots: SlotSet, opener: SiteKey, over: SiteKey, witness: Witness) -> None:
         """The write `over` ends a lease that no path reads."""
+        key = (CLOBBER, over.op, opener.op)
+        if key in self._found:
+            return
         op = self._op(over)
         message = (
             f"'{op.name}' overwrites {_slot(slots, witness.slot)}{witness.when}, "
             f"whose value nothing has read{self._doubt(over, opener.op)}"
         )
         note = Note(self._place(opener.op), "the value was written here")
-        self._add((CLOBBER, over.op, opener.op), CLOBBER, op.place, message, note, help=_more_slots(slots))
+        self._add(key, CLOBBER, op.place, message, note, help=_more_slots(slots))
 
     def _doubt(self, over: SiteKey, writer: int) -> str:
         """Said where an index holds an unknown: equality was assumed, not shown."""

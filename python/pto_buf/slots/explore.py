@@ -18,12 +18,15 @@ from pto_buf.slots.scopes import LoopForms, Scopes
 
 H = TypeVar("H", bound=Hashable)
 
-MOST_STATES = 8_000
-"""States at loop heads that are followed before the exploration gives up."""
+MOST_STEPS = 30_000
+"""Steps of one state through one node that are made before the exploration gives up. Each node is good for some more,
+so that a long program is no problem in itself."""
+
+_STEPS_PER_NODE = 10
 
 
 class TooManyStatesError(Exception):
-    """The states of a loop did not repeat in time."""
+    """The states did not repeat in time. `place` is the outermost loop that was being explored."""
 
     def __init__(self, place: Place | None):
         super().__init__("too many states")
@@ -63,13 +66,19 @@ class Explorer(Generic[H]):
     around: list[Loop | While] = field(default_factory=list[Loop | While])
     """The loops around what is being explored, outermost first."""
     _known: dict[Hashable, tuple[State[H], ...]] = field(default_factory=dict[Hashable, tuple[State[H], ...]])
-    _states: int = 0
+    _steps: int = 0
+
+    def __post_init__(self) -> None:
+        self._most_steps = MOST_STEPS + _STEPS_PER_NODE * len(self.scopes.dying)
 
     def run(self, block: Block, states: Sequence[State[H]]) -> Sequence[State[H]]:
         """The states behind a block, each once, in a deterministic order."""
         for node in block:
             found: dict[Hashable, State[H]] = {}
             dying = self.scopes.dying[node.key]
+            self._steps += len(states)
+            if self._steps > self._most_steps:
+                raise TooManyStatesError(self.around[0].place if self.around else node.place)
             for state in states:
                 for after in self._through(node, state):
                     done = State(after.facts.without(dying), self.client.behind(node.key, after.held))
@@ -101,7 +110,8 @@ class Explorer(Generic[H]):
         facts = state.facts.without(self._made_of(state.facts, forms.trip))
         if forms.trip not in forms.scoped:
             facts = facts.with_span(((forms.trip, 1),), Span(0, 0))
-        inside, outside = _divided(self.scopes.decider.reasoner.normalised(facts), forms.relevant)
+        inside, outside = _divided(facts, forms.relevant)
+        inside = self.scopes.decider.reasoner.normalised(inside)
         key = (loop.key, inside.key, state.held)
         if key not in self._known:
             self.around.append(loop)
@@ -125,9 +135,6 @@ class Explorer(Generic[H]):
 
         reach([entry])
         while pending:
-            self._states += 1
-            if self._states > MOST_STATES:
-                raise TooManyStatesError(loop.place)
             inner, left = self._trip(loop, forms, pending.popleft())
             reach(head for state in inner for head in self._stepped(loop, forms, state))
             for state in left:

@@ -163,11 +163,21 @@ class Reasoner:
         return self._narrow(facts, parts, after)
 
     def _narrow(self, facts: Facts, parts: Form, span: Span) -> Facts | None:
-        if len(parts) == 1:
-            return self._narrow_atom(facts, parts[0][0], span)
-        found = facts.with_span(parts, span)
-        for atom, coefficient in parts:
-            others = self._sum(facts, tuple(part for part in parts if part[0] != atom))
+        """Says that the form is within `span`, and what follows for the atoms it meets there or in other forms."""
+        if len(parts) > 1:
+            return self._passed_on(facts.with_span(parts, span), parts)
+        ((atom, _),) = parts
+        found = self._narrow_atom(facts, atom, span)
+        for form in facts.spans:
+            if found is not None and len(form) > 1 and any(other == atom for other, _ in form):
+                found = self._passed_on(found, form)
+        return found
+
+    def _passed_on(self, facts: Facts, form: Form) -> Facts | None:
+        """What the span of a form says of each of its atoms."""
+        found, span = facts, facts.spans[form]
+        for atom, coefficient in form:
+            others = self._sum(found, tuple(part for part in form if part[0] != atom))
             rest = span.plus(others, -1).times(1 if coefficient > 0 else -1)
             size = abs(coefficient)
             wanted = Span(

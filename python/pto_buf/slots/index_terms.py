@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.slots.bounds import BOOL, Interval, bounds
@@ -68,10 +68,14 @@ class LoopTerms:
 
 
 class IndexTerms:
-    """The terms of the values of one function. `keys` numbers its ops in program order."""
+    """The terms of the values of one function. `keys` numbers its ops in program order.
 
-    def __init__(self, keys: Mapping[Operation, int]):
+    `arguments` bounds the index arguments; by default they are taken to count something.
+    """
+
+    def __init__(self, keys: Mapping[Operation, int], arguments: Interval | None = None):
         self._keys = keys
+        self._arguments = arguments or Interval(0, COUNT_LIMIT)
         self._terms: dict[SSAValue, Term] = {}
         self._sizes: dict[SSAValue, int] = {}
         self._loops: dict[Operation, LoopTerms] = {}
@@ -99,6 +103,18 @@ class IndexTerms:
         if op not in self._loops:
             self._loops[op] = self._for(op) if isinstance(op, scf.ForOp) else self._while(op)
         return self._loops[op]
+
+    def forget(self, block: Block) -> None:
+        """Drop what is known of the values in a block whose arguments are about to become other values."""
+        for argument in block.args:
+            self._terms.pop(argument, None)
+        for op in block.ops:
+            self._loops.pop(op, None)
+            for result in op.results:
+                self._terms.pop(result, None)
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.forget(inner)
 
     # --- values ---
 
@@ -151,7 +167,7 @@ class IndexTerms:
         if isinstance(owner, scf.ForOp | scf.WhileOp):
             self.loop(owner)
             return self._terms.get(value) or self._unknown(value)
-        held = Interval(0, COUNT_LIMIT) if isinstance(value.type, IndexType) else _range(value.type)
+        held = self._arguments if isinstance(value.type, IndexType) else _range(value.type)
         return Var(self._number(), value.name_hint or f"arg{value.index}", held.low, held.high)
 
     def _applied(self, fn: Fn, op: Operation, value: OpResult) -> Term:

@@ -38,7 +38,7 @@ def bind_counters(atoms: Atoms, block: Block) -> Nesting:
                 inner = chains[node.key] = (*around, node.key)
                 owners.update(dict.fromkeys((node.var, _trip_name(node)), node.key))
                 owners.update({entry.var: node.key for entry in node.carried})
-                _bind(atoms, node)
+                bind_counter(atoms, node)
             for part in blocks_of(node):
                 enter(part, inner)
 
@@ -51,14 +51,21 @@ def is_counted(loop: Loop) -> bool:
     return isinstance(loop.step, Const) and loop.step.value > 0
 
 
+def trips_of(loop: Loop) -> Interval:
+    """The least and the largest number of trips of a counted loop."""
+    lower, upper, step = bounds(loop.lower), bounds(loop.upper), bounds(loop.step).low
+    least, most = (max(0, -(-span // step)) for span in (upper.low - lower.high, upper.high - lower.low))
+    return Interval(least, most)
+
+
 def trip_leaf(atoms: Atoms, loop: Loop) -> int:
     """The atom of the number of finished trips of a counted loop."""
-    lower, upper, step = bounds(loop.lower), bounds(loop.upper), bounds(loop.step)
-    most = max(0, -((lower.low - upper.high) // step.low))
+    most = trips_of(loop).high
     return atoms.leaf(_trip_name(loop), Interval(0, most), Interval(0, max(0, most - 1)))
 
 
-def _bind(atoms: Atoms, loop: Loop | While) -> None:
+def bind_counter(atoms: Atoms, loop: Loop | While) -> None:
+    """Say what the counter of one loop is; those of the loops around it are bound."""
     if isinstance(loop, While):
         atoms.leaf(loop.var, Interval(0, INDEX_MAX))
     elif is_counted(loop):

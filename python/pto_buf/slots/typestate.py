@@ -99,6 +99,8 @@ class Rules:
 
     def finish(self) -> None:
         """Complain of leases that were overwritten and that no path at all has read."""
+        if self.complaints.has_wrong_index(self.slots):
+            return
         for (opener, writer), witness in self._overwritten.items():
             if opener not in self._read and not self.slots.owned:
                 self.complaints.never_read(self.slots, opener, writer, witness)
