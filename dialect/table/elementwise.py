@@ -116,7 +116,8 @@ def _check_part(use: Use) -> None:
 _THREE = "i16 i32 f16 f32"
 _ARITH = same(3, _THREE, "i8 i16 i32 f16 bf16 f32")
 _NO_BF16 = same(3, _THREE, "i8 i16 i32 f16 f32")
-_BITS = same(3, "i8 i16 i32")
+_BITS = same(3, "i8 i16", "i8 i16 i32")
+_SHIFTED = same(3, "i8 i16 i32")
 _FLOAT = same(2, "f16 f32")
 
 _UNARY_ROWS = (
@@ -150,8 +151,8 @@ _BINARY_ROWS = (
     _binary("tand", "and_", _BITS),
     _binary("tor", "or_", _BITS),
     _binary("txor", "xor", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xor, room=scratch_like("dst")),
-    _binary("tshl", "shl", _BITS),
-    _binary("tshr", "shr", _BITS),
+    _binary("tshl", "shl", _SHIFTED),
+    _binary("tshr", "shr", _SHIFTED),
     _binary("tfmod", "fmod", same(3, _THREE), attrs=_precision("fmod"), in_place=""),
     _binary(
         "trem",

@@ -90,3 +90,16 @@ def _output_shapes(example: Example) -> list[tuple[int, ...]]:
         for operand in example.row.outs
         if operand.name in example.use.operands and operand.role is not Role.SCRATCH
     ]
+
+
+@pytest.mark.parametrize("dsl", ["and_", "or_", "xor", "ands", "ors", "xors"])
+def test_bits_of_words_of_four_bytes_are_for_a5_alone(dsl: str):
+    (form,) = rows_by_dsl()[dsl].forms
+    wide = {target for target, entries in form.dtypes.items() if any(entry[0] == "i32" for entry in entries)}
+    assert wide == {"a5"}
+
+
+@pytest.mark.parametrize("dsl", ["shl", "shr", "shls"])
+def test_words_of_four_bytes_are_shifted_on_both(dsl: str):
+    (form,) = rows_by_dsl()[dsl].forms
+    assert all(any(entry[0] == "i32" for entry in entries) for entries in form.dtypes.values())

@@ -16,7 +16,7 @@ from pto_buf.frontend.builder import INDEX, Builder, scalar_type
 from pto_buf.frontend.context import Context, SourceText
 from pto_buf.frontend.flow import Flow
 from pto_buf.frontend.inlining import Inliner, plain_body
-from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.kinds import KERNEL_NAME, SHAPE
 from pto_buf.frontend.memrefs import MemRefs
 from pto_buf.frontend.module import Function, Kind
 from pto_buf.frontend.placement import place_sets
@@ -27,6 +27,17 @@ from pto_buf.hw import Core, Space, Target
 from pto_buf.tile import DTYPE_BITS
 
 _CUBE_SPACES = (Space.MAT, Space.LEFT, Space.RIGHT, Space.ACC, Space.BIAS, Space.SCALING)
+
+_KEYWORDS = """
+    alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t co_await co_return
+    co_yield compl concept const const_cast consteval constexpr constinit decltype default delete do double dynamic_cast
+    enum explicit export extern false float friend goto inline int long main mutable namespace new noexcept not_eq
+    nullptr operator or_eq private protected public register reinterpret_cast requires short signed sizeof static
+    static_assert static_cast struct switch template this thread_local throw true typedef typeid typename union unsigned
+    using virtual void volatile wchar_t xor xor_eq
+"""
+_RESERVED = frozenset(_KEYWORDS.split())
+"""The keywords of C++20 that Python takes for names, and `main`."""
 
 
 def read_kernel(
@@ -42,6 +53,9 @@ def read_kernel(
     block = Block()
     builder = Builder(block, source.location, function.node)
     ctx = Context(source, target, builder, collector, function.globals, samples=samples)
+    if symbol in _RESERVED:
+        words = f"'{symbol}' cannot name a kernel: the assembler prints it as C++, where the name is taken"
+        collector.add(ctx.error(function.node, words, kind=KERNEL_NAME, help=f"call it '{symbol}_kernel'"))
     try:
         types = _parameters(ctx, function, block)
         body = plain_body(ctx, function)
