@@ -38,6 +38,7 @@ STATEMENTS = [
     "x = ring[1.0]  # ERROR: shape-or-dtype",
     "x = ring[0:2]  # ERROR: set-misuse",
     "x = pl.exp(ring)  # ERROR: set-misuse",
+    "x: pl.Tile[[32, 64], pl.FP16] = ring  # ERROR: set-misuse",
     "pl.tile.load_into(ring, a, [0, 0], [32, 64])  # ERROR: set-misuse",
     "pl.tile.release(t)  # ERROR: release-misuse",
     "pl.release(ring)  # ERROR: release-misuse",

@@ -17,7 +17,7 @@ from pto_buf.frontend.loops import is_yield, loop
 from pto_buf.frontend.memrefs import MemRefs, bound_call, is_resolved
 from pto_buf.frontend.names import Symbol, spelling
 from pto_buf.frontend.scalars import convert, known_int, number
-from pto_buf.frontend.tiles import rename
+from pto_buf.frontend.tiles import not_a_tile, rename
 from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Static, Tensor, Tile, Tuple, Value, describe
 from pto_buf.frontend.whiles import explicit_while, while_loop
 from pto_buf.tile import TileSpec
@@ -245,7 +245,7 @@ def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) 
     elif isinstance(value, Tile):
         found = value.spec
     else:
-        raise ctx.error(node, f"declared a tile, is {describe(value)}", kind=SHAPE)
+        raise not_a_tile(ctx, node, value, "what is declared a tile")
     logical = tuple(held_extent(value)) if isinstance(value, Tile) else found.valid
     if declared.shape not in (found.shape, logical) or declared.dtype != found.dtype:
         raise ctx.error(
