@@ -8,8 +8,10 @@ _CONDITIONS = ("", "", "", "unknown({i})", "{i} % 2 == 0", "{i} + 1 < n", "{i} =
 
 
 class _Maker:
-    def __init__(self, rng: random.Random):
+    def __init__(self, rng: random.Random, wild: bool = False):
         self.rng = rng
+        self.wild = wild
+        """Loads and stores of one global array at any place, whatever comes of it."""
         self.kernel = Kernel("n m")
         self.lanes: dict[str, int] = {}
         self.pools = 0
@@ -40,6 +42,11 @@ class _Maker:
         lower = self.rng.choice(["0", "0", "0", "1", "m"])
         upper = self.rng.choice(["n", "n", "n", "3", "4", "n + 1", "min(n, 3)", "m"])
         return lower, upper, self.rng.choice([1, 1, 1, 2, 3])
+
+    @staticmethod
+    def counter_of(slot: str) -> str:
+        """The loop counter that a slot's term is made of."""
+        return next(word for word in slot.replace("(", " ").replace(")", " ").split() if word.startswith("i"))
 
     def counter(self) -> str:
         self.counters += 1
@@ -134,6 +141,7 @@ class _Ring:
         self.last = "MTE3>MTE2" if self.stored else "V>MTE2"
         self.free = maker.take(self.last, self.count)
         self.done = maker.take("V>MTE3", self.count) if self.stored else 0
+        self.maker = maker
 
     def prime(self) -> None:
         for lane in range(self.count):
@@ -149,8 +157,17 @@ class _Ring:
 
     def fill(self, slot: str) -> None:
         self.kernel.wait(self.last, f"{slot} + {self.free}")
-        self.kernel.load(f"{self.name}[{slot}]")
+        self.kernel.load(f"{self.name}[{slot}]", *self.place("g", slot))
         self.kernel.set("MTE2>V", f"{slot} + {self.ready}")
+
+    def place(self, array: str, slot: str) -> tuple[str, str]:
+        """The array and the row that a load or store goes to."""
+        rng = self.maker.rng
+        if not self.maker.wild:
+            return array, "0"
+        counter = self.maker.counter_of(slot)
+        rows = ["0", "16", f"{counter} * 16", f"({counter} + 1) * 16", f"{counter} * 8", f"max({counter}, 1) * 16 - 16"]
+        return rng.choice(["g", "h"]), rng.choice([*rows, f"({counter} % 2) * 16", f"({counter} + n) * 16"])
 
     def use(self, slot: str) -> None:
         tile = f"{self.name}[{slot}]"
@@ -162,14 +179,24 @@ class _Ring:
             return
         self.kernel.vector(tile, tile)
         self.kernel.fence("V>MTE3", f"{slot} + {self.done}")
-        self.kernel.barrier("MTE3")
-        self.kernel.store(tile)
+        if not self.maker.wild or self.maker.rng.random() < 0.5:
+            self.kernel.barrier("MTE3")
+        self.kernel.store(tile, *self.place("h", slot))
         self.kernel.set("MTE3>MTE2", f"{slot} + {self.free}")
 
 
 def right_kernel(rng: random.Random) -> str:
     while True:
         maker = _Maker(rng)
+        text = maker.make()
+        if max(maker.lanes.values(), default=0) < 7:
+            return text
+
+
+def wild_kernel(rng: random.Random) -> str:
+    """A kernel whose flags are right and whose accesses to global memory are anything."""
+    while True:
+        maker = _Maker(rng, wild=True)
         text = maker.make()
         if max(maker.lanes.values(), default=0) < 7:
             return text

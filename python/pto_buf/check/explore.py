@@ -153,6 +153,13 @@ class Explorer:
         """Keeps only what matters from here on; goes on later unless the like was seen."""
         if self._tracker is not None and self._tracker.settled(state.knowledge):
             return
+        state, key = self._kept(state)
+        if key not in self._seen:
+            self._seen.add(key)
+            self._queue.append(state)
+
+    def _kept(self, state: _State) -> tuple[_State, object]:
+        """The state without what nothing asks any more, and a key that is equal for equal ones."""
         places = [at for at in state.ats if at != _ENDED]
         live = _NO_KEYS.union(*(self._setting.live[at] for at in places))
         residues = _NO_KEYS.union(*(self._residues[at] for at in places))
@@ -166,11 +173,20 @@ class Explorer:
         knowledge = state.knowledge
         knowledge.forget(self._bits, self._alarms.gone_bits)
         knowledge.pending -= self._alarms.gone_flags
-        key = state.ats, state.turn, facts.key(), knowledge.key()
-        if key in self._seen:
-            return
-        self._seen.add(key)
-        self._queue.append(replace(state, facts=facts))
+        return replace(state, facts=facts), (state.ats, state.turn, facts.key(), knowledge.key())
+
+    def _ask(self, state: _State, asked: Asked) -> None:
+        """Goes on once for each answer. An answer that leaves the facts as they are would be asked for again."""
+        _, before = self._kept(replace(state, knowledge=state.knowledge.copy()))
+        for case in cases(self._scope, state.facts, asked.question):
+            trail = Link(state.trail, Took(state.at, case.condition))
+            answered = replace(state, facts=case.facts, knowledge=state.knowledge.copy(), trail=trail)
+            _, after = self._kept(replace(answered, knowledge=state.knowledge.copy()))
+            if after == before:
+                for goal in self._bits.goals:
+                    self._alarms.cannot_see(goal)
+                return
+            self._add(answered)
 
     def _go(self, state: _State) -> None:
         """Runs on to the next place where paths meet, to a question, or to another core's turn."""
@@ -210,7 +226,7 @@ class Explorer:
                         if not way:
                             at = one.otherwise - 1
                     case Assign() | Fresh() | Leave():
-                        after = self._changed(one, reason)
+                        after = self._changed(one, at, reason)
                         if after is None:
                             return
                         facts = after
@@ -224,9 +240,7 @@ class Explorer:
                         return
                 at += 1
             except Asked as asked:
-                for case in cases(self._scope, facts, asked.question):
-                    taken = Link(trail, Took(at, case.condition))
-                    self._add(state.moved(at, case.facts, knowledge.copy(), taken))
+                self._ask(state.moved(at, facts, knowledge, trail), asked)
                 return
 
     # --- several cores ---
@@ -289,10 +303,10 @@ class Explorer:
 
     # --- variables ---
 
-    def _changed(self, one: Assign | Fresh | Leave, reason: Reason) -> Facts | None:
+    def _changed(self, one: Assign | Fresh | Leave, at: int, reason: Reason) -> Facts | None:
         if isinstance(one, Assign):
             return self._assign(one, reason)
-        return self._fresh(one, reason.facts) if isinstance(one, Fresh) else self._leave(one, reason.facts)
+        return self._fresh(one, reason.facts) if isinstance(one, Fresh) else self._leave(one, at, reason.facts)
 
     def _assign(self, one: Assign, reason: Reason) -> Facts | None:
         scope = self._scope
@@ -323,14 +337,15 @@ class Explorer:
             after = with_range(self._scope, after, variable(one.var.key), (0, 1))
         return after
 
-    def _leave(self, one: Leave, facts: Facts) -> Facts | None:
+    def _leave(self, one: Leave, at: int, facts: Facts) -> Facts | None:
         """The counter goes; with a step above 1, how far it went past the end is worked out first if it matters."""
         loop = one.loop
         if loop.counter is None or loop.upper is None:
             return facts
         key = loop.counter.key
         upper = Reason(self._scope, facts).poly(loop.upper)
-        if upper is not None and self._scope.moduli.get(key, 1) > 1:
+        matters = upper is not None and any(one in self._residues[at + 1] for one in upper.variables())
+        if upper is not None and matters and self._scope.moduli.get(key, 1) > 1:
             form, _ = split(plus(upper, variable(key), -1))
             if form in self._scope.forms:
                 low, high = range_of(self._scope, facts, Poly(form, 0))

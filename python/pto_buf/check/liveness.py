@@ -38,6 +38,8 @@ def live_variables(code: Code, windows: bool) -> list[Keys]:
         if isinstance(one, Assign):
             return _of_terms(term for var, term in one.pairs if var.key in after)
         found = _of_terms(terms_of(one))
+        if isinstance(one, Leave) and one.loop.counter is not None and one.loop.upper is not None:
+            found |= _of_terms((one.loop.counter, one.loop.upper))
         if windows and isinstance(one, Run):
             for touch in one.touches:
                 if not isinstance(touch.where, Local):

@@ -143,9 +143,12 @@ def _nested(where: Window) -> bool:
 def tracking_forms(forms: Forms, tracking: Tracking) -> None:
     """Follows the gaps exactly enough to see whether windows are apart."""
     starts = {var.key: term for var, term in tracking.kept}
+    for term in starts.values():
+        forms.visit(term)
     for found in tracking.against.values():
         for one in found:
             for gap in one.gaps:
+                forms.visit(gap)
                 for poly in alternatives(gap):
                     _need_gap(forms, poly, starts)
 
