@@ -166,7 +166,7 @@ class Reasoner:
         """Says that the form is within `span`, and what follows for the atoms it meets there or in other forms."""
         if len(parts) > 1:
             return self._passed_on(facts.with_span(parts, span), parts)
-        ((atom, _),) = parts
+        atom = next(atom for atom, _ in parts)
         found = self._narrow_atom(facts, atom, span)
         for form in facts.spans:
             if found is not None and len(form) > 1 and any(other == atom for other, _ in form):
