@@ -15,13 +15,15 @@ from pto_buf.dialect.cross_core import CROSS_CORE_OPS
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.kernel import KERNEL_OPS
 from pto_buf.dialect.opaque_types import OPAQUE_TYPES
-from pto_buf.dialect.pipes import PIPE_OPS, AccPushEpilogueAttr
+from pto_buf.dialect.pipes import PIPE_OPS
 from pto_buf.dialect.pointers import POINTER_OPS
+from pto_buf.dialect.queue_op import AccPushEpilogueAttr
 from pto_buf.dialect.scalars import SCALAR_OPS
 from pto_buf.dialect.sync import SYNC_OPS, BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.table import variants
 from pto_buf.dialect.tile_op import TileOp, define, target_of
-from pto_buf.dialect.tiles import TILE_VIEW_OPS, AllocTileOp
+from pto_buf.dialect.tile_views import VIEW_OPS
+from pto_buf.dialect.tiles import PLACING_OPS, AllocTileOp
 from pto_buf.dialect.types import MultiTileBufType, PartitionViewType, PtrType, TensorViewType, TileBufType, tile_of
 
 
@@ -93,8 +95,8 @@ PTO = Dialect(
     [
         MakeTensorViewOp,
         PartitionViewOp,
-        AllocTileOp,
-        *TILE_VIEW_OPS,
+        *PLACING_OPS,
+        *VIEW_OPS,
         *KERNEL_OPS,
         *TILE_OPS.values(),
         *SYNC_OPS,

@@ -8,6 +8,8 @@ from pto_buf.dialect.table.convert import CONVERT_ROWS
 from pto_buf.dialect.table.cube import CUBE_ROWS
 from pto_buf.dialect.table.elementwise import ELEMENTWISE_ROWS
 from pto_buf.dialect.table.expand import EXPAND_ROWS
+from pto_buf.dialect.table.gather import GATHER_ROWS
+from pto_buf.dialect.table.indirect import INDIRECT_ROWS
 from pto_buf.dialect.table.memory import MEMORY_ROWS
 from pto_buf.dialect.table.moves import MOVE_ROWS
 from pto_buf.dialect.table.quantise import QUANTISE_ROWS
@@ -15,7 +17,7 @@ from pto_buf.dialect.table.rearrange import REARRANGE_ROWS
 from pto_buf.dialect.table.reduce import REDUCE_ROWS
 from pto_buf.dialect.table.row import OpRow
 from pto_buf.dialect.table.scalar import SCALAR_ROWS
-from pto_buf.dialect.table.sort_gather import SORT_GATHER_ROWS
+from pto_buf.dialect.table.sort import SORT_ROWS
 
 ROWS: tuple[OpRow, ...] = (
     *MEMORY_ROWS,
@@ -26,7 +28,9 @@ ROWS: tuple[OpRow, ...] = (
     *REDUCE_ROWS,
     *EXPAND_ROWS,
     *CONVERT_ROWS,
-    *SORT_GATHER_ROWS,
+    *SORT_ROWS,
+    *GATHER_ROWS,
+    *INDIRECT_ROWS,
     *REARRANGE_ROWS,
     *QUANTISE_ROWS,
     *COMPARE_ROWS,

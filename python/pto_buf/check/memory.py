@@ -21,7 +21,8 @@ from pto_buf.dialect.pointers import (
     TileValidRowsOp,
 )
 from pto_buf.dialect.tile_op import TileOp
-from pto_buf.dialect.tiles import AllocTileOp, SetValidShapeOp, SubviewOp, TileViewOp
+from pto_buf.dialect.tile_views import SetValidShapeOp, SubviewOp, TileViewOp
+from pto_buf.dialect.tiles import AllocTileOp
 from pto_buf.dialect.types import PtrType, TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe

@@ -11,7 +11,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.kernel import SectionCubeOp, SectionOp
 from pto_buf.dialect.tile_op import TileOp, target_of
-from pto_buf.dialect.tiles import AllocTileOp, AssignOp, SetValidShapeOp, SubviewOp, TileViewOp
+from pto_buf.dialect.tile_views import SetValidShapeOp, SubviewOp, TileViewOp
+from pto_buf.dialect.tiles import AllocTileOp, AssignOp
 from pto_buf.dialect.types import TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Core
