@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, Dialect, SSAValue
+from xdsl.ir import Attribute, Dialect, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -30,8 +30,9 @@ from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.table import ROWS, rows_by_mnemonic
-from pto_buf.dialect.table.row import Kind, Operand, OpRow, Role
-from pto_buf.dialect.tile_op import TileOp, constant_of, define
+from pto_buf.dialect.table.geometry import check_tile
+from pto_buf.dialect.table.row import Kind, Operand, OpRow, Role, TableError
+from pto_buf.dialect.tile_op import TileOp, constant_of, define, target_of
 from pto_buf.dialect.types import (
     EventSpec,
     EventType,
@@ -85,6 +86,17 @@ class AllocSlotsOp(IRDLOperation):
         printer.print_op_attributes({**rest, **self.attributes})
         printer.print_string(" : ")
         printer.print_attribute(self.slots.type)
+
+    def verify_(self) -> None:
+        _verify_tile(self, self.slots.type.data.tile)
+
+
+def _verify_tile(op: Operation, tile: TileSpec) -> None:
+    """Raises VerifyException for a tile that the target's memory cannot hold in this layout."""
+    try:
+        check_tile(tile, target_of(op))
+    except TableError as error:
+        raise VerifyException(error.message) from None
 
 
 @irdl_op_definition
@@ -147,6 +159,7 @@ class SlotSelectOp(IRDLOperation):
         seen, held = self.slot.type.data, slots.tile
         if seen.space is not held.space or seen.footprint > held.footprint or seen.boxed != held.boxed:
             raise VerifyException(f"yields {self.slot.type}, a slot of {self.slots.type} cannot be seen so")
+        _verify_tile(self, seen)
         count = slots.count
         constant = constant_of(self.index)
         if constant is not None and not 0 <= constant < count:
