@@ -1,9 +1,10 @@
 """The `pto` dialect at tile level, as the assembler `ptoas` takes it. Tile ops are made from the op table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
-from xdsl.ir import Dialect
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import Attribute, Block, Dialect, Region, SSAValue
 from xdsl.irdl import result_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -12,8 +13,10 @@ from xdsl.utils.exceptions import VerifyException
 from pto_buf.dialect.attributes import WORD_ATTRS, EventIdAttr, KernelKindAttr, PipeAttr
 from pto_buf.dialect.comm import COMM_OPS
 from pto_buf.dialect.cross_core import CROSS_CORE_OPS
+from pto_buf.dialect.generic_form import own_form
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.kernel import KERNEL_OPS
+from pto_buf.dialect.old_spellings import old_spellings
 from pto_buf.dialect.opaque_types import OPAQUE_TYPES
 from pto_buf.dialect.pipes import PIPE_OPS
 from pto_buf.dialect.pointers import POINTER_OPS
@@ -43,6 +46,30 @@ class PtoTileOp(TileOp):
         """Whether the program gives addresses: then nobody else will make a scratch tile."""
         owners = (value.owner for value in self.operands)
         return any(isinstance(owner, AllocTileOp) and owner.addr is not None for owner in owners)
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        operands: Sequence[SSAValue] = (),
+        result_types: Sequence[Attribute] = (),
+        properties: Mapping[str, Attribute] | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
+        location: LocationAttr | None = None,
+        successors: Sequence[Block] = (),
+        regions: Sequence[Region] = (),
+    ) -> Self:
+        """As any op's, but operands and attributes may also be given as in the assembler's own generic form."""
+        operands, properties, attributes = own_form(cls.ROWS, operands, properties or {}, attributes or {})
+        return super().create(
+            operands=operands,
+            result_types=result_types,
+            properties=properties,
+            attributes=attributes,
+            location=location,
+            successors=successors,
+            regions=regions,
+        )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -90,6 +117,8 @@ TILE_OPS: Mapping[str, type[TileOp]] = {
     for mnemonic, rows in variants().items()
 }
 
+OLD_SPELLINGS = old_spellings(TILE_OPS)
+
 PTO = Dialect(
     "pto",
     [
@@ -99,6 +128,7 @@ PTO = Dialect(
         *VIEW_OPS,
         *KERNEL_OPS,
         *TILE_OPS.values(),
+        *OLD_SPELLINGS.values(),
         *SYNC_OPS,
         *CROSS_CORE_OPS,
         *POINTER_OPS,
@@ -122,6 +152,7 @@ PTO = Dialect(
 )
 
 __all__ = [
+    "OLD_SPELLINGS",
     "PTO",
     "TILE_OPS",
     "AllocTileOp",

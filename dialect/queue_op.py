@@ -6,8 +6,8 @@ They share one form: `name(%a, %b : A, B) {key = value} word(%c) -> T`, each par
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import IndexType, IntegerType, StringAttr
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerType, LocationAttr, StringAttr, i32
+from xdsl.ir import Attribute, Block, ParametrizedAttribute, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
@@ -32,6 +32,7 @@ from pto_buf.dialect.syntax import (
     print_values,
 )
 
+_SEGMENTS = "operandSegmentSizes"
 _LAYOUTS = ("nz2nd", "nz2dn", "nz2nz")
 _RELUS = ("no_relu", "normal_relu")
 _QUANTS = (
@@ -99,6 +100,33 @@ class QueueOp(IRDLOperation):
     """The braces stand before the values, and each value has its own type."""
     EXTENTS: ClassVar[bool] = False
     """The group, if any, holds two valid extents without types."""
+
+    @classmethod
+    def create(
+        cls,
+        *,
+        operands: Sequence[SSAValue] = (),
+        result_types: Sequence[Attribute] = (),
+        properties: Mapping[str, Attribute] | None = None,
+        attributes: Mapping[str, Attribute] | None = None,
+        location: LocationAttr | None = None,
+        successors: Sequence[Block] = (),
+        regions: Sequence[Region] = (),
+    ) -> Self:
+        """As any op's; in the assembler's generic form what stands in the braces are properties."""
+        found = {**(properties or {}), **(attributes or {})}
+        segments = found.pop(_SEGMENTS, None)
+        if segments is None or cls.BRACES_FIRST:  # the assembler counts each value for itself
+            segments = DenseArrayBase.from_list(i32, [len(operands), 0, 0])
+        return super().create(
+            operands=operands,
+            result_types=result_types,
+            properties={_SEGMENTS: segments},
+            attributes=found,
+            location=location,
+            successors=successors,
+            regions=regions,
+        )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -137,7 +137,7 @@ class TileOp(IRDLOperation):
         try:
             self.form(target_of(self))
         except TableError as error:
-            raise VerifyException(error.message) from None
+            raise VerifyException(error.message.removeprefix(f"'{row.mnemonic}': ")) from None
 
     def _verify_source(self, row: OpRow) -> None:
         """A move reads a boxed tile as if it had all the rows of the tile that it is a window of."""
@@ -179,6 +179,10 @@ class TileOp(IRDLOperation):
         for attr in (attr for row in cls.ROWS for attr in row.attrs):
             if attr.alias is not None and attr.alias in attributes:
                 attributes[attr.name] = attributes.pop(attr.alias)
+        for row in cls.ROWS:
+            missing = [attr for attr in row.attrs if attr.required and attr.name not in attributes]
+            if len(missing) < sum(attr.required for attr in row.attrs) and all(attr.meant for attr in missing):
+                attributes |= {attr.name: StringAttr(attr.meant or "") for attr in missing}
         return ins, outs, attributes
 
     @classmethod

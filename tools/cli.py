@@ -53,6 +53,7 @@ def app() -> None:
 @click.argument("kernel", metavar="FILE.py[:KERNEL]")
 @_compiling
 @click.option("-o", "output", metavar="FILE", help="Where the .pto goes; - is standard output.")
+@click.option("--ptoas-version", metavar="VERSION", help="Write for this version of ptoas, such as 0.48.")
 @click.option("--no-check-sync", is_flag=True, help="Do not prove the fences right.")
 @click.option("--dump", type=click.Path(path_type=Path), metavar="FOLDER", help="Write the IR behind each pass there.")
 @click.option(
@@ -68,6 +69,7 @@ def compile_(
     allow_unproven: bool,
     gm_raw: str,
     output: str | None,
+    ptoas_version: str | None,
     no_check_sync: bool,
     dump: Path | None,
     memory_map: str | None,
@@ -80,7 +82,16 @@ def compile_(
     from pto_buf.tools.compile_command import run
 
     options = _options(interleave, not no_check_sync, allow_unproven, gm_raw)
-    return run(kernel, target=arch, output=output, options=options, dump=dump, memory_map=memory_map, quiet=quiet)
+    return run(
+        kernel,
+        target=arch,
+        output=output,
+        version=ptoas_version,
+        options=options,
+        dump=dump,
+        memory_map=memory_map,
+        quiet=quiet,
+    )
 
 
 @app.command("run", context_settings={"ignore_unknown_options": True})

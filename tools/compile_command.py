@@ -4,6 +4,7 @@ import sys
 from pathlib import Path
 
 from pto_buf.compiler import Compiled, compile_file
+from pto_buf.dialect.versions import parse_version, spell_for
 from pto_buf.errors import render
 from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.lowering.plan_memory import functions
@@ -25,6 +26,7 @@ def run(
     *,
     target: str,
     output: str | None,
+    version: str | None,
     options: PipelineOptions,
     dump: Path | None,
     memory_map: str | None,
@@ -34,7 +36,10 @@ def run(
     path, entry = split_entry(kernel)
     if dump is not None:
         dump.mkdir(parents=True, exist_ok=True)
+    wanted = None if version is None else parse_version(version)
     compiled = compile_file(path, entry, target=target, options=options, dump=dump)
+    if wanted is not None:
+        spell_for(compiled.module, wanted)
     sys.stderr.write(render(compiled.warnings))
     if output is not None:
         write_output(output, compiled.text)

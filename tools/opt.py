@@ -83,6 +83,11 @@ def _argument_parser() -> argparse.ArgumentParser:
         action="store_true",
         help="print every op in MLIR's generic form, which mlir-opt reads with --allow-unregistered-dialect",
     )
+    add(
+        "--ptoas-version",
+        metavar="VERSION",
+        help="write for this version of the assembler, such as 0.48; without it, as all read it where they agree",
+    )
     add("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print the place of each op")
     add("--allow-unregistered-dialect", action="store_true", help="accept ops of dialects that are not known")
     add("--no-verify-each", action="store_true", help="verify only what is read, not what each pass leaves")
@@ -108,6 +113,7 @@ class _Options:
     split_input_file: bool
     expect_errors: bool
     print_op_generic: bool
+    ptoas_version: str | None
     print_debuginfo: bool
     allow_unregistered_dialect: bool
     no_verify_each: bool
@@ -220,6 +226,7 @@ def _chunks(text: str, split: bool) -> Iterator[tuple[str, int]]:
 def _transformed(
     options: _Options, passes: "Sequence[ModulePass]", source: "Source", chunk: str, first_line: int, clock: "_Clock"
 ) -> str:
+    from pto_buf.dialect.versions import parse_version, spell_for
     from pto_buf.passes import run_passes
     from pto_buf.printing import text_of
     from pto_buf.source import parse_text
@@ -238,6 +245,8 @@ def _transformed(
     with clock.measuring("verify"):
         verify_module(module)
     run_passes(ctx, module, passes, verify_each=not options.no_verify_each, after=after)
+    if options.ptoas_version is not None:
+        spell_for(module, parse_version(options.ptoas_version))
     with clock.measuring("print"):
         return text_of(module, generic=options.print_op_generic, debuginfo=options.print_debuginfo)
 

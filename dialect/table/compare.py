@@ -18,7 +18,7 @@ from pto_buf.dialect.table.checks import (
     same_valid,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, names
-from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, vector_forms
+from pto_buf.dialect.table.families import DST, LATELY_OPTIONAL_SCRATCH, LHS, RHS, vector_forms
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request, Use
 from pto_buf.dialect.table.scratch import for_select, rows_of
 from pto_buf.dialect.table.vocabulary import Attr
@@ -155,7 +155,7 @@ COMPARE_ROWS: tuple[OpRow, ...] = (
     OpRow(
         "tsel",
         "sel",
-        ins=(_MASK, LHS, RHS, OPTIONAL_SCRATCH),
+        ins=(_MASK, LHS, RHS, LATELY_OPTIONAL_SCRATCH),
         out=DST,
         forms=vector_forms(
             ("mask", "lhs", "rhs", "tmp", "dst"),
@@ -170,7 +170,7 @@ COMPARE_ROWS: tuple[OpRow, ...] = (
     OpRow(
         "tsels",
         "sels",
-        ins=(_MASK, Operand("src"), OPTIONAL_SCRATCH, Operand("value", Kind.SCALAR)),
+        ins=(_MASK, Operand("src"), LATELY_OPTIONAL_SCRATCH, Operand("value", Kind.SCALAR)),
         out=DST,
         forms=vector_forms(
             ("mask", "src", "tmp", "dst"),

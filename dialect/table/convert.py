@@ -1,6 +1,7 @@
 """The row of the element type conversion."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pto_buf.dialect.table.checks import agree, at_least_bytes, fmt, require
 from pto_buf.dialect.table.dtypes import DtypeSets
@@ -85,7 +86,7 @@ CONVERT_ROWS: tuple[OpRow, ...] = (
     OpRow(
         "tcvt",
         "cast",
-        ins=(SRC, OPTIONAL_SCRATCH),
+        ins=(SRC, replace(OPTIONAL_SCRATCH, since=(0, 58))),
         out=DST,
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _pairs()),
         check=_check,

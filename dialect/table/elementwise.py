@@ -1,6 +1,7 @@
 """Rows of the elementwise vector ops on one tile or on several."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pto_buf.dialect.table.checks import (
     at_least_bytes,
@@ -13,7 +14,16 @@ from pto_buf.dialect.table.checks import (
     same_valid,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, same
-from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, like, vector_forms
+from pto_buf.dialect.table.families import (
+    DST,
+    LATELY_OPTIONAL_SCRATCH,
+    LHS,
+    OPTIONAL_SCRATCH,
+    RHS,
+    SRC,
+    like,
+    vector_forms,
+)
 from pto_buf.dialect.table.row import Check, Operand, OpRow, Role, Scratch, Use
 from pto_buf.dialect.table.scratch import for_float, for_prelu, rows_of
 from pto_buf.dialect.table.scratch import like as scratch_like
@@ -137,9 +147,12 @@ _UNARY_ROWS = (
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _FLOAT),
         check=same_valid("src", "dst"),
         attrs=_precision("rsqrt"),
+        generic=("src", "dst", "tmp"),
         deduce=like("src"),
     ),
 )
+
+_POWER = ("lhs", "rhs", "dst", "tmp")
 
 _BINARY_ROWS = (
     _binary("tadd", "add", _ARITH),
@@ -150,7 +163,7 @@ _BINARY_ROWS = (
     _binary("tmin", "minimum", _ARITH),
     _binary("tand", "and_", _BITS),
     _binary("tor", "or_", _BITS),
-    _binary("txor", "xor", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xor, room=scratch_like("dst")),
+    _binary("txor", "xor", _BITS, scratch=(LATELY_OPTIONAL_SCRATCH,), check=_check_xor, room=scratch_like("dst")),
     _binary("tshl", "shl", _SHIFTED),
     _binary("tshr", "shr", _SHIFTED),
     _binary("tfmod", "fmod", same(3, _THREE), attrs=_precision("fmod"), in_place=""),
@@ -158,24 +171,27 @@ _BINARY_ROWS = (
         "trem",
         "rem",
         same(3, "i32 f32", _THREE),
-        scratch=(OPTIONAL_SCRATCH,),
+        scratch=(LATELY_OPTIONAL_SCRATCH,),
         check=_check_rem,
         room=rows_of("dst", 2),
         attrs=_precision("rem"),
     ),
-    _binary(
-        "tpow",
-        "pow",
-        same(3, "i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
-        scratch=(OPTIONAL_SCRATCH,),
-        attrs=_precision("pow"),
-        room=for_float("dst"),
+    replace(
+        _binary(
+            "tpow",
+            "pow",
+            same(3, "i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
+            scratch=(OPTIONAL_SCRATCH,),
+            attrs=_precision("pow"),
+            room=for_float("dst"),
+        ),
+        generic=_POWER,
     ),
     _binary(
         "tprelu",
         "prelu",
         same(3, "f16 f32"),
-        scratch=(OPTIONAL_SCRATCH,),
+        scratch=(LATELY_OPTIONAL_SCRATCH,),
         check=_check_prelu,
         in_place="",
         room=for_prelu,
@@ -184,7 +200,7 @@ _BINARY_ROWS = (
     _binary("tpartmul", "part_mul", _ARITH, check=_check_part),
     _binary("tpartmax", "part_max", _ARITH, check=_check_part),
     _binary("tpartmin", "part_min", _ARITH, check=_check_part),
-    _binary("taddrelu", "add_relu", {"a2a3": alike(3, "i16 f16 f32")}),
+    replace(_binary("taddrelu", "add_relu", {"a2a3": alike(3, "i16 f16 f32")}), since=(0, 52)),
 )
 
 

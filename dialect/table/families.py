@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pto_buf.dialect.table.dtypes import DtypeSets
-from pto_buf.dialect.table.row import Deduce, Form, Operand, Request, Role, TableError, Use
+from pto_buf.dialect.table.row import Deduce, Form, Kind, Operand, Request, Role, TableError, Use
 from pto_buf.hw import Pipe, Space
 from pto_buf.tile import TileSpec, aligned_tile, canonical_tile
 
@@ -13,6 +13,13 @@ RHS = Operand("rhs")
 DST = Operand("dst", role=Role.WRITE)
 SCRATCH = Operand("tmp", role=Role.SCRATCH)
 OPTIONAL_SCRATCH = Operand("tmp", role=Role.SCRATCH, optional=True)
+LATELY_OPTIONAL_SCRATCH = Operand("tmp", role=Role.SCRATCH, optional=True, needed_before=(0, 58))
+
+
+SCALE = Operand("preQuantScalar", Kind.I64, optional=True, apart=True)
+NO_SCALE = {
+    "preQuantScalar": "the hardware library takes the scale for an event and does not compile; give a table, fp"
+}
 
 
 def vector_forms(tiles: Sequence[str], typed: Sequence[str], dtypes: DtypeSets) -> tuple[Form, ...]:

@@ -21,7 +21,7 @@ _ALL = "i8 i16 i32 f16 bf16 f32"
 _FP8_TEXT = " ".join(FP8)
 _PATTERN = (
     Attr("maskPattern", "mask_pattern", required=True),
-    Attr("axis", "string", required=True),
+    Attr("axis", "string", required=True, since=(0, 57), meant="row"),
 )
 
 
@@ -150,6 +150,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         "gather_mask",
         ins=(SRC,),
         out=DST,
+        generic=("src", "dst", "", "", "", ""),
         forms=vector_forms(
             ("src", "dst"),
             ("src", "dst"),
@@ -170,6 +171,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         ins=(SRC, Operand("kValue", Kind.SCALAR), Operand("tmp", role=Role.SCRATCH)),
         out=DST,
         more_outs=(Operand("cdst", role=Role.WRITE),),
+        generic=("src", "dst", "cdst", "", "tmp", "kValue"),
         forms=vector_forms(("src", "tmp", "dst", "cdst"), ("src", "kValue", "dst", "cdst"), _compare_dtypes()),
         check=_check_gather_compare,
         attrs=(Attr("cmpMode", "cmp", "eq"), Attr("offset", "int", "0")),
@@ -181,6 +183,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         "gather",
         ins=(SRC, Operand("indices"), OPTIONAL_SCRATCH),
         out=DST,
+        generic=("src", "dst", "", "indices", "tmp", ""),
         forms=vector_forms(("src", "indices", "tmp", "dst"), ("src", "indices", "dst"), _gather_dtypes()),
         check=_check_gather,
         deduce=asked(like_name="indices"),
@@ -202,6 +205,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         "scatter_mask",
         ins=(SRC,),
         out=Operand("dst", role=Role.UPDATE),
+        generic=("src", "dst", ""),
         forms=vector_forms(("src", "dst"), ("src", "dst"), on_both(frozenset((name, name) for name in names(_ALL)))),
         check=_check_scatter_mask,
         attrs=_PATTERN,
@@ -213,6 +217,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         "scatter",
         ins=(SRC, Operand("indexes")),
         out=Operand("dst", role=Role.UPDATE),
+        generic=("src", "dst", "indexes"),
         forms=(
             Form(
                 dict.fromkeys(("src", "indexes", "dst"), Space.VEC),

@@ -83,6 +83,7 @@ INDIRECT_ROWS: tuple[OpRow, ...] = (
         "mgather",
         ins=(Operand("mem", Kind.VIEW), Operand("idx")),
         out=DST,
+        generic=("mem", "idx", "dst", ""),
         forms=(
             Form(
                 dict.fromkeys(("idx", "dst"), Space.VEC),
@@ -111,6 +112,7 @@ INDIRECT_ROWS: tuple[OpRow, ...] = (
             Operand("scratch", Kind.VIEW, Role.SCRATCH, optional=True),
         ),
         out=DST,
+        generic=("mem", "idx", "dst", "scratch"),
         forms=(Form({"dst": Space.MAT}, (Pipe.MTE2,), ("mem", "idx", "dst"), _global_dtypes()),),
         attrs=_GATHER_ATTRS,
         deduce=asked(Space.MAT),

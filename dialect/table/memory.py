@@ -2,8 +2,20 @@
 
 from pto_buf.dialect.table.checks import agree, fmt, is_a2a3, require
 from pto_buf.dialect.table.dtypes import exactly, names, on_both, pairs
-from pto_buf.dialect.table.families import DST, SRC
-from pto_buf.dialect.table.row import Deduce, Form, Kind, Operand, OpRow, Request, Role, TableError, Use
+from pto_buf.dialect.table.families import DST, NO_SCALE, SCALE, SRC
+from pto_buf.dialect.table.row import (
+    Deduce,
+    Form,
+    Kind,
+    OldSpelling,
+    Operand,
+    OpRow,
+    Request,
+    Role,
+    TableError,
+    Use,
+    has,
+)
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
 from pto_buf.tile import DTYPE_BITS, FP8, TileSpec, canonical_tile
@@ -117,7 +129,7 @@ MEMORY_ROWS: tuple[OpRow, ...] = (
         ins=(
             SRC,
             Operand("fp", optional=True, keyword="fp"),
-            Operand("preQuantScalar", Kind.I64, optional=True, apart=True),
+            SCALE,
         ),
         out=Operand("dst", Kind.VIEW, Role.WRITE),
         forms=(
@@ -125,7 +137,6 @@ MEMORY_ROWS: tuple[OpRow, ...] = (
             Form({"src": Space.MAT}, (Pipe.MTE3,), ("src", "dst"), {"a2a3": _BITS["a2a3"]}),
             Form({"src": Space.ACC}, (Pipe.FIX,), ("src", "dst"), _NARROWED),
             Form({"src": Space.ACC, "fp": Space.SCALING}, (Pipe.FIX,), ("src", "dst"), QUANTISED, needs=("fp",)),
-            Form({"src": Space.ACC}, (Pipe.FIX,), ("src", "dst"), QUANTISED, needs=("preQuantScalar",)),
         ),
         check=_check_store,
         attrs=(
@@ -134,6 +145,9 @@ MEMORY_ROWS: tuple[OpRow, ...] = (
             Attr("reluPreMode", "relu_pre_mode", "no_relu"),
             _LAYOUT,
         ),
+        refused=NO_SCALE,
+        generic=("src", "dst", "fp", "preQuantScalar"),
+        old=(OldSpelling("tstore_fp", (0, 58), ("src", "fp"), has("fp"), frozenset({"atomicType", "reluPreMode"})),),
     ),
     OpRow(
         "tprefetch",

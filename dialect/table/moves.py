@@ -1,6 +1,7 @@
 """Rows of the ops that move tiles between the on-chip buffers, whole or a window of them."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pto_buf.dialect.table.checks import (
     LAYOUT,
@@ -13,9 +14,9 @@ from pto_buf.dialect.table.checks import (
     require,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, exactly, on_both, pairs, same
-from pto_buf.dialect.table.families import DST, SRC
+from pto_buf.dialect.table.families import DST, NO_SCALE, SCALE, SRC
 from pto_buf.dialect.table.memory import LOW_PRECISION, NUMBERS, QUANTISED
-from pto_buf.dialect.table.row import Form, Kind, Operand, OpRow, Request, Role, TableError, Use
+from pto_buf.dialect.table.row import Form, Kind, OldSpelling, Operand, OpRow, Request, Role, TableError, Use, has
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
 from pto_buf.tile import BLayout, SLayout, TileSpec, canonical_tile
@@ -28,7 +29,7 @@ _CAST = {
 _ONLY_A5: DtypeSets = {"a5": _CAST["a5"]}
 _QUANTISED_A5: DtypeSets = {"a5": QUANTISED["a5"]}
 _FP = Operand("fp", optional=True, apart=True)
-_SCALE = Operand("preQuantScalar", Kind.I64, optional=True, apart=True)
+_OLD_TABLE = ("src", "fp", "row", "col")
 _RELU = Attr("reluPreMode", "relu_pre_mode", "no_relu")
 _TO_VEC = Attr("accToVecMode", "acc_to_vec_mode")
 _NZ = (BLayout.COL_MAJOR, SLayout.ROW_MAJOR)
@@ -39,13 +40,10 @@ def _path(src: Space, dst: Space, pipe: Pipe, dtypes: DtypeSets) -> Form:
     return Form({"src": src, "dst": dst}, (pipe,), ("src", "dst"), dtypes)
 
 
-def _scaled(dst: Space, dtypes: DtypeSets) -> tuple[Form, Form]:
-    """An accumulator leaves through a table of scales, or through one scale."""
-    spaces = {"src": Space.ACC, "dst": dst}
-    return (
-        Form({**spaces, "fp": Space.SCALING}, (Pipe.FIX,), ("src", "dst"), dtypes, needs=("fp",)),
-        Form(spaces, (Pipe.FIX,), ("src", "dst"), dtypes, needs=("preQuantScalar",)),
-    )
+def _scaled(dst: Space, dtypes: DtypeSets) -> Form:
+    """An accumulator leaves through a table of scales."""
+    spaces = {"src": Space.ACC, "dst": dst, "fp": Space.SCALING}
+    return Form(spaces, (Pipe.FIX,), ("src", "dst"), dtypes, needs=("fp",))
 
 
 def _layout(tile: TileSpec) -> tuple[BLayout, SLayout]:
@@ -290,11 +288,13 @@ MOVE_ROWS: tuple[OpRow, ...] = (
         check=_check_exponents,
         attrs=(Attr("grpAxis", "mx_group_axis", "axis1"),),
         deduce=_exponents_result,
+        generic=("src", "dst", "tmp", ""),
+        since=(0, 59),
     ),
     OpRow(
         "tmov",
         "move",
-        ins=(SRC, _FP, _SCALE),
+        ins=(SRC, _FP, SCALE),
         out=DST,
         forms=(
             _path(Space.MAT, Space.LEFT, Pipe.MTE1, _MATRIX),
@@ -306,17 +306,20 @@ MOVE_ROWS: tuple[OpRow, ...] = (
             _path(Space.VEC, Space.MAT, Pipe.V, {"a5": alike(2, f"{NUMBERS} {LOW_PRECISION}")}),
             _path(Space.ACC, Space.MAT, Pipe.FIX, _CAST),
             _path(Space.ACC, Space.VEC, Pipe.FIX, _ONLY_A5),
-            *_scaled(Space.MAT, QUANTISED),
-            *_scaled(Space.VEC, _QUANTISED_A5),
+            _scaled(Space.MAT, QUANTISED),
+            _scaled(Space.VEC, _QUANTISED_A5),
         ),
         check=_check_move,
         attrs=(_TO_VEC, _RELU),
         deduce=_move_result,
+        refused=NO_SCALE,
+        generic=("src", "dst", "fp", "preQuantScalar"),
+        old=(OldSpelling("tmov.fp", (0, 58), ("src", "fp")),),
     ),
     OpRow(
         "textract",
         "extract",
-        ins=(SRC, _ROW, _COL, Operand("fp", optional=True, keyword="fp"), _SCALE),
+        ins=(SRC, _ROW, _COL, Operand("fp", optional=True, keyword="fp"), SCALE),
         out=DST,
         forms=(
             _path(Space.MAT, Space.LEFT, Pipe.MTE1, _MATRIX),
@@ -324,15 +327,18 @@ MOVE_ROWS: tuple[OpRow, ...] = (
             _path(Space.MAT, Space.SCALING, Pipe.MTE1, {"a5": alike(2, "i8 f16 bf16 f32 f8E4M3FN f8E5M2 f8E8M0 hif8")}),
             _path(Space.VEC, Space.VEC, Pipe.V, _MATRIX),
             _path(Space.VEC, Space.MAT, Pipe.FIX, {"a5": _MATRIX["a5"]}),
-            _path(Space.ACC, Space.MAT, Pipe.FIX, _CAST),
-            _path(Space.ACC, Space.VEC, Pipe.FIX, _ONLY_A5),
-            *_scaled(Space.MAT, QUANTISED),
-            *_scaled(Space.VEC, _QUANTISED_A5),
+            replace(_path(Space.ACC, Space.MAT, Pipe.FIX, _CAST), since=(0, 49)),
+            replace(_path(Space.ACC, Space.VEC, Pipe.FIX, _ONLY_A5), since=(0, 49)),
+            _scaled(Space.MAT, QUANTISED),
+            _scaled(Space.VEC, _QUANTISED_A5),
         ),
         check=_check_extract,
-        attrs=(_TO_VEC, _RELU),
+        attrs=(replace(_TO_VEC, since=(0, 49)), replace(_RELU, since=(0, 49))),
         deduce=_extract_result,
         window=_extract_window,
+        refused=NO_SCALE,
+        generic=("src", "row", "col", "dst", "fp", "preQuantScalar"),
+        old=(OldSpelling("textract_fp", (0, 58), _OLD_TABLE, has("fp")),),
     ),
     OpRow(
         "tinsert",
@@ -342,7 +348,7 @@ MOVE_ROWS: tuple[OpRow, ...] = (
             _ROW,
             _COL,
             Operand("fp", optional=True, keyword="fp"),
-            Operand("preQuantScalar", Kind.I64, optional=True, keyword="pre_quant"),
+            replace(SCALE, apart=False, keyword="pre_quant"),
         ),
         out=Operand("dst", role=Role.UPDATE),
         forms=(
@@ -350,11 +356,14 @@ MOVE_ROWS: tuple[OpRow, ...] = (
             _path(Space.ACC, Space.VEC, Pipe.FIX, _ONLY_A5),
             _path(Space.VEC, Space.VEC, Pipe.V, same(2, "i8 f16 bf16 f32", _VEC_INSERT)),
             _path(Space.VEC, Space.MAT, Pipe.MTE3, {"a5": alike(2, _VEC_INSERT)}),
-            *_scaled(Space.MAT, QUANTISED),
-            *_scaled(Space.VEC, _QUANTISED_A5),
+            _scaled(Space.MAT, QUANTISED),
+            _scaled(Space.VEC, _QUANTISED_A5),
         ),
         check=_check_insert,
         attrs=(_TO_VEC, _RELU, Attr("tinsertMode", "tinsert_mode")),
         window=_insert_window,
+        refused=NO_SCALE,
+        generic=("src", "row", "col", "dst", "fp", "preQuantScalar"),
+        old=(OldSpelling("tinsert_fp", (0, 58), _OLD_TABLE, has("fp")),),
     ),
 )

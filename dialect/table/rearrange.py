@@ -13,8 +13,8 @@ from pto_buf.dialect.table.checks import (
     unboxed,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, names, on_both, same
-from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, asked, vector_forms
-from pto_buf.dialect.table.row import Form, Kind, Operand, OpRow, Request, Role, TableError, Use
+from pto_buf.dialect.table.families import DST, LATELY_OPTIONAL_SCRATCH, OPTIONAL_SCRATCH, SRC, asked, vector_forms
+from pto_buf.dialect.table.row import Form, Kind, OldSpelling, Operand, OpRow, Request, Role, TableError, Use
 from pto_buf.dialect.table.scratch import for_ramp, for_transpose
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
@@ -72,6 +72,10 @@ def _check_fill(use: Use) -> None:
         "dst",
     )
     require(dst.pad != 0, use, "dst has pad 0: it does not say with what to fill; give pad=1 to 3", "dst", LAYOUT)
+
+
+def _grows(use: Use) -> bool:
+    return use.tile("src").shape != use.tile("dst").shape
 
 
 def _fill_result(use: Use, request: Request) -> TileSpec:
@@ -201,7 +205,7 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
     OpRow(
         "ttrans",
         "transpose",
-        ins=(SRC, OPTIONAL_SCRATCH),
+        ins=(SRC, LATELY_OPTIONAL_SCRATCH),
         out=DST,
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), same(2, _ALL)),
         check=_check_transpose,
@@ -219,6 +223,10 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
         attrs=(Attr("padValue", "pad_value"),),
         in_place=frozenset({"src"}),
         deduce=_fill_result,
+        old=(
+            OldSpelling("tfillpad_expand", (0, 58), ("src",), _grows, frozenset({"padValue"})),
+            OldSpelling("tfillpad_inplace", (0, 58), ("src",)),
+        ),
         internal_flags=V_S_0,
     ),
     OpRow(
@@ -298,6 +306,7 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
         "tsetval",
         "write",
         ins=(Operand("offset", Kind.INDEX), Operand("value", Kind.SCALAR)),
+        generic=("dst", "offset", "value"),
         out=Operand("dst", role=Role.UPDATE),
         forms=(Form({"dst": Space.VEC}, (Pipe.S,), ("value", "dst"), _element_dtypes()),),
         whole=frozenset({"dst"}),

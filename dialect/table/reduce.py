@@ -14,7 +14,15 @@ from pto_buf.dialect.table.checks import (
     unboxed,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, names, same
-from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, column_vector, row_vector, vector_forms
+from pto_buf.dialect.table.families import (
+    DST,
+    LATELY_OPTIONAL_SCRATCH,
+    OPTIONAL_SCRATCH,
+    SRC,
+    column_vector,
+    row_vector,
+    vector_forms,
+)
 from pto_buf.dialect.table.row import OpRow, Use
 from pto_buf.dialect.table.scratch import for_column_sum, like
 from pto_buf.dialect.table.vocabulary import Attr
@@ -58,7 +66,7 @@ def _row_reduction(mnemonic: str, dsl: str) -> OpRow:
     return OpRow(
         mnemonic,
         dsl,
-        ins=(SRC, OPTIONAL_SCRATCH),
+        ins=(SRC, LATELY_OPTIONAL_SCRATCH),
         out=DST,
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), same(2, "i16 i32 f16 f32")),
         check=_check_row_reduction,
@@ -85,7 +93,7 @@ def _row_index(mnemonic: str, dsl: str) -> OpRow:
     return OpRow(
         mnemonic,
         dsl,
-        ins=(SRC, OPTIONAL_SCRATCH),
+        ins=(SRC, LATELY_OPTIONAL_SCRATCH),
         out=DST,
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i16 i32 f16 f32")),
         check=_check_arg_rows,
@@ -153,7 +161,7 @@ def _column_index(mnemonic: str, dsl: str) -> OpRow:
     return OpRow(
         mnemonic,
         dsl,
-        ins=(SRC, OPTIONAL_SCRATCH),
+        ins=(SRC, LATELY_OPTIONAL_SCRATCH),
         out=DST,
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i8 i16 i32 f16 bf16 f32")),
         check=_check_arg_columns,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.dialect.table.vocabulary import OLDEST, Attr, Version
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.tile import TileSpec
 
@@ -76,6 +76,10 @@ class Operand:
     """Spelt behind the others under this word: `ins(%a : A fp %x : X)`."""
     space: Space | None = None
     """Where it must be for this row to be meant, of rows that share a name."""
+    since: Version = OLDEST
+    """The first version of the assembler that has it."""
+    needed_before: Version = OLDEST
+    """Versions before this one do not know that it is optional."""
 
     def takes(self, value: "Value") -> bool:
         """Whether `value` can be this operand."""
@@ -100,6 +104,7 @@ class Form:
     typed: tuple[str, ...]
     dtypes: Mapping[str, frozenset[tuple[str, ...]]]
     needs: tuple[str, ...] = ()
+    since: Version = OLDEST
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -186,6 +191,25 @@ def no_check(use: Use) -> None:
 
 
 @dataclass(frozen=True)
+class OldSpelling:
+    """What versions before `before` call an op where it is used in the way that `when` tells."""
+
+    mnemonic: str
+    before: Version
+    order: tuple[str, ...]
+    """The inputs as they are spelt, in one go."""
+    when: Callable[[Use], bool] | None = None
+    """Absent where it is only read: today's spelling does for all versions."""
+    without: frozenset[str] = frozenset()
+    """Attributes that it cannot have."""
+
+
+def has(name: str) -> Callable[[Use], bool]:
+    """Whether the optional operand is there."""
+    return lambda use: name in use.operands
+
+
+@dataclass(frozen=True)
 class OpRow:
     """One tile op.
 
@@ -223,6 +247,12 @@ class OpRow:
     """Operands that `compute` takes in their physical extent, because the op counts elements in it."""
     internal_flags: frozenset[tuple[Pipe, Pipe, int]] = frozenset()
     """Flags (source, destination, id) that the library raises inside the op: none may be pending around it."""
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Operands that the assembler takes and the hardware's library does not, with what to say."""
+    generic: tuple[str, ...] = ()
+    """The operands in the order of the assembler's generic form, where that is not `ins` and then `outs`."""
+    since: Version = OLDEST
+    old: tuple[OldSpelling, ...] = ()
 
     @property
     def compute(self) -> Compute:
@@ -268,6 +298,9 @@ class OpRow:
 
     def form(self, use: Use) -> Form:
         """The form that covers `use`, its rules checked too. Raises TableError."""
+        for name, why in self.refused.items():
+            if name in use.operands:
+                raise TableError(f"'{self.mnemonic}': {why}", "unsupported-op", name)
         tiles = {name: value for name, value in use.operands.items() if isinstance(value, TileSpec)}
         at_target = [form for form in self.forms if use.target.name in form.targets]
         if not at_target:

@@ -1,6 +1,7 @@
 """Rows of the vector ops that take a number beside their tile."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pto_buf.dialect.table.checks import (
     at_least_bytes,
@@ -13,7 +14,15 @@ from pto_buf.dialect.table.checks import (
     same_valid,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, exactly, names, tile_scalar
-from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, asked, like, vector_forms
+from pto_buf.dialect.table.families import (
+    DST,
+    LATELY_OPTIONAL_SCRATCH,
+    LHS,
+    OPTIONAL_SCRATCH,
+    asked,
+    like,
+    vector_forms,
+)
 from pto_buf.dialect.table.row import Check, Form, Kind, Operand, OpRow, Role, Scratch, Use
 from pto_buf.dialect.table.scratch import for_float, rows_of
 from pto_buf.dialect.table.scratch import like as scratch_like
@@ -133,7 +142,13 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
     _scalar("tands", "ands", _BITS, check=_ALIGNED, in_place=False),
     _scalar("tors", "ors", _BITS, check=_ALIGNED, in_place=False),
     _scalar(
-        "txors", "xors", _BITS, scratch=(OPTIONAL_SCRATCH,), check=_check_xors, in_place=False, room=scratch_like("dst")
+        "txors",
+        "xors",
+        _BITS,
+        scratch=(LATELY_OPTIONAL_SCRATCH,),
+        check=_check_xors,
+        in_place=False,
+        room=scratch_like("dst"),
     ),
     _scalar("tshls", "shls", tile_scalar("i8 i16 i32 i64"), check=_check_shift),
     _scalar("tshrs", "shrs", tile_scalar("i16 i32", "i8 i16 i32"), check=_check_shift),
@@ -142,17 +157,20 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
         "trems",
         "rems",
         tile_scalar("i32 f32", _THREE),
-        scratch=(OPTIONAL_SCRATCH,),
+        scratch=(LATELY_OPTIONAL_SCRATCH,),
         check=_check_rems,
         room=rows_of("dst", 1),
     ),
-    _scalar(
-        "tpows",
-        "pows",
-        tile_scalar("i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
-        scratch=(OPTIONAL_SCRATCH,),
-        room=for_float("dst"),
-        attrs=(Attr("precisionType", "pow_precision", "default"),),
+    replace(
+        _scalar(
+            "tpows",
+            "pows",
+            tile_scalar("i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
+            scratch=(OPTIONAL_SCRATCH,),
+            room=for_float("dst"),
+            attrs=(Attr("precisionType", "pow_precision", "default"),),
+        ),
+        generic=("lhs", "rhs", "dst", "tmp"),
     ),
     _scalar("tlrelu", "lrelu", {"a2a3": _SLOPES, "a5": _SLOPES}),
     _carried("taddsc", "addsc"),

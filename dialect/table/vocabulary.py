@@ -5,6 +5,12 @@ from dataclasses import dataclass
 
 from pto_buf.hw import Pipe
 
+Version = tuple[int, int]
+"""Of the assembler: v0.48 is (0, 48)."""
+
+OLDEST: Version = (0, 48)
+NEWEST: Version = (0, 60)
+
 _PRECISION = ("default", "high_precision")
 PIPE_OF_CLASS: Mapping[str, Pipe] = {
     "TLOAD": Pipe.MTE2,
@@ -96,6 +102,7 @@ class Attr:
     """An attribute that an op may carry.
 
     `type` is the name of an enumeration, or `bool`, `int`, `string`, `unit`, `any`; `alias` another name that is read.
+    Versions before `since` do not have it and mean `meant` (the default, if nothing else is said).
     """
 
     name: str
@@ -103,3 +110,5 @@ class Attr:
     default: str | None = None
     required: bool = False
     alias: str | None = None
+    since: Version = OLDEST
+    meant: str | None = None
