@@ -226,7 +226,6 @@ def _chunks(text: str, split: bool) -> Iterator[tuple[str, int]]:
 def _transformed(
     options: _Options, passes: "Sequence[ModulePass]", source: "Source", chunk: str, first_line: int, clock: "_Clock"
 ) -> str:
-    from pto_buf.dialect.versions import parse_version, spell_for
     from pto_buf.passes import run_passes
     from pto_buf.printing import text_of
     from pto_buf.source import parse_text
@@ -246,6 +245,8 @@ def _transformed(
         verify_module(module)
     run_passes(ctx, module, passes, verify_each=not options.no_verify_each, after=after)
     if options.ptoas_version is not None:
+        from pto_buf.dialect.versions import parse_version, spell_for
+
         spell_for(module, parse_version(options.ptoas_version))
     with clock.measuring("print"):
         return text_of(module, generic=options.print_op_generic, debuginfo=options.print_debuginfo)
