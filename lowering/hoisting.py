@@ -1,8 +1,9 @@
 """Making a value available outside the region that computes it, by computing it again."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ConditionOp, ForOp, WhileOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import is_side_effect_free
 
@@ -33,6 +34,17 @@ class Hoisting:
         if key not in self._made:
             self._made[key] = self._recomputed(value, anchor)
         return self._made[key]
+
+    def reaches(self, value: SSAValue, anchor: Operation) -> bool:
+        """Whether `value_at` would find it."""
+        if self._available(value, anchor):
+            return True
+        owner = value.owner
+        return (
+            not isinstance(owner, Block)
+            and repeatable(owner)
+            and all(self.reaches(operand, anchor) for operand in owner.operands)
+        )
 
     def _recomputed(self, value: SSAValue, anchor: Operation) -> SSAValue:
         owner = value.owner
@@ -79,6 +91,37 @@ def computed_for(value: SSAValue, known: dict[SSAValue, SSAValue], put: Callable
     put(copy)
     known[value] = copy.results[_number(value)]
     return known[value]
+
+
+def behind_last(loop: ForOp | WhileOp) -> dict[SSAValue, SSAValue]:
+    """What the loop carries, as the trip behind its last one would have it: what the loop yields."""
+    if isinstance(loop, ForOp):
+        return dict(zip(loop.body.block.args[1:], loop.results, strict=True))
+    condition = loop.before_region.block.last_op
+    known: dict[SSAValue, SSAValue] = dict(zip(loop.after_region.block.args, loop.results, strict=True))
+    if isinstance(condition, ConditionOp):
+        for passed, result in zip(condition.operands[1:], loop.results, strict=True):
+            if passed.owner is loop.before_region.block:
+                known[passed] = result
+    return known
+
+
+def follows(value: SSAValue, loop: ForOp | WhileOp, known: Container[SSAValue]) -> bool:
+    """Whether `value` of the loop's body can be worked out behind the loop from `known` and what stands before it."""
+    if value in known:
+        return True
+    owner = value.owner
+    if isinstance(owner, Block):
+        return not _inside(owner.parent_op(), loop)
+    if not _inside(owner, loop):
+        return True
+    return repeatable(owner) and all(follows(operand, loop, known) for operand in owner.operands)
+
+
+def _inside(op: Operation | None, loop: Operation) -> bool:
+    while op is not None and op is not loop:
+        op = op.parent_op()
+    return op is loop
 
 
 def _number(value: SSAValue) -> int:

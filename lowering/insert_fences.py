@@ -12,7 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, CeilDivSIOp, MaxSIOp, MuliOp, RemUIOp, SubiOp
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.scf import ForOp, YieldOp
+from xdsl.dialects.scf import ForOp, WhileOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -23,14 +23,15 @@ from pto_buf.errors import DiagnosticError, warn
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
-from pto_buf.fences.pools import Pool
+from pto_buf.fences.pools import Pool, Reach
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.lowering.constants import INDEX, Constants
 from pto_buf.lowering.fenced import RETURNS, reserved_flags
-from pto_buf.lowering.hoisting import Hoisting, computed_for
+from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
 from pto_buf.memory.footprint import set_bytes
 from pto_buf.slots.build import Built, build
+from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.leases import analyse
 from pto_buf.slots.program import SlotSet
 from pto_buf.source import place_of
@@ -57,9 +58,11 @@ def _fence(function: FuncOp, target: Target) -> None:
     verdict = analyse(built.program)
     if verdict.errors:
         raise DiagnosticError(*verdict.errors)
-    plan = plan_fences(built.program, pools, verdict.flow, target, reserved_flags(function, target))
+    plan = plan_fences(
+        built.program, pools, verdict.flow, target, reserved_flags(function, target), _IndexReach(function, built)
+    )
     for lost in plan.lost:
-        warn(place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")
+        warn(lost.slots.place or place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")
     _Writer(function, built).write(plan)
     _close(function)
 
@@ -94,6 +97,25 @@ def _close(function: FuncOp) -> None:
             barrier = BarrierOp(Pipe.ALL)
             barrier.location = op.location
             op.parent.insert_op_before(barrier, op)
+
+
+class _IndexReach(Reach):
+    """Where slot indices are to be had, by the IR."""
+
+    def __init__(self, function: FuncOp, built: Built):
+        self.built = built
+        self.hoisting = Hoisting(function)
+
+    def at(self, site: SiteKey, anchor: int, behind: bool) -> bool:
+        return self.hoisting.reaches(self.built.indices[site], self.built.ops[anchor])
+
+    def closing(self, site: SiteKey, closing: Closing) -> bool:
+        loop = self.built.ops[closing.loop]
+        assert isinstance(loop, ForOp | WhileOp)
+        known = set(behind_last(loop)) if closing.lag == 1 and not closing.to_lag else set[SSAValue]()
+        if isinstance(loop, ForOp):
+            known.add(loop.body.block.args[0])
+        return follows(self.built.indices[site], loop, known)
 
 
 class _Writer:
@@ -135,7 +157,7 @@ class _Writer:
                     assert action.pipe is not None
                     put(BarrierOp(action.pipe))
                 case Rank.CLOSING:
-                    assert isinstance(anchor, ForOp) and action.closing is not None
+                    assert action.closing is not None
                     self._close_leases(anchor, action.closing, action.trip, events, put)
                 case _:
                     put(_signal(action, self._folded(self._lane(action.lane, anchor), action, put), events))
@@ -152,22 +174,28 @@ class _Writer:
         return put(RemUIOp(slot, self.constants.index(action.modulus))).results[0]
 
     def _close_leases(
-        self, loop: ForOp, closing: Closing, trip: Sequence[Action], events: Sequence[SSAValue], put: "_Put"
+        self, loop: Operation, closing: Closing, trip: Sequence[Action], events: Sequence[SSAValue], put: "_Put"
     ) -> None:
-        """The trips that would have read what is left, without their work: a loop that goes on from `loop`'s end."""
+        """The trips that would have read what is left, without their work: they go on from the loop's end."""
+        assert isinstance(loop, ForOp | WhileOp)
+        carried = behind_last(loop)
+        if isinstance(loop, WhileOp):
+            self._trip(trip, carried, events, put)
+            return
+        counter = loop.body.block.args[0]
         done = self._end(loop, put)
-        far = self.constants.index(closing.lag)
         if not closing.to_lag:
             for number in range(closing.lag):
                 ahead = put(MuliOp(self.constants.index(number), loop.step)).results[0] if number else None
-                counter = done if ahead is None else put(AddiOp(done, ahead)).results[0]
-                self._trip(loop, counter, trip, events, put)
+                now = done if ahead is None else put(AddiOp(done, ahead)).results[0]
+                self._trip(trip, {counter: now, **carried}, events, put)
             return
-        end = put(AddiOp(loop.lb, put(MuliOp(far, loop.step)).results[0])).results[0]
+        far = put(MuliOp(self.constants.index(closing.lag), loop.step)).results[0]
+        end = put(AddiOp(loop.lb, far)).results[0]
         body = Block(arg_types=[INDEX])
         last = YieldOp()
         body.add_op(last)
-        self._trip(loop, body.args[0], trip, events, _Before(last))
+        self._trip(trip, {counter: body.args[0]}, events, _Before(last))
         put(ForOp(done, end, loop.step, [], body))
         for op in body.walk():
             op.location = loop.location
@@ -181,10 +209,9 @@ class _Writer:
         return put(AddiOp(loop.lb, put(MuliOp(trips, loop.step)).results[0])).results[0]
 
     def _trip(
-        self, loop: ForOp, counter: SSAValue, trip: Sequence[Action], events: Sequence[SSAValue], put: "_Put"
+        self, trip: Sequence[Action], known: dict[SSAValue, SSAValue], events: Sequence[SSAValue], put: "_Put"
     ) -> None:
-        """The sets and waits of one trip, where the counter is `counter`."""
-        known: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: counter}
+        """The sets and waits of one trip, in which the loop's own values are as `known` has them."""
         for action in trip:
             lane = action.lane
             if isinstance(lane, int):

@@ -1,5 +1,6 @@
 """Shapes of slot use that broke a simpler rule: each must be fenced right for every small trip count."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -206,12 +207,9 @@ REGULAR: dict[str, Shape] = {
     "filled_in_either_arm": filled_in_either_arm,
     "in_place_chain_3": lambda: in_place_chain(3),
     "in_place_chain_8": lambda: in_place_chain(8),
-    "sibling_loops_5": lambda: sibling_loops(5),
+    "sibling_loops_4": lambda: sibling_loops(4),
     "two_lease_shapes": two_lease_shapes,
     "resident": resident,
-}
-
-IRREGULAR: dict[str, Shape] = {
     "arms_on_different_pipes": arms_on_different_pipes,
     "inner_loop_alternates": inner_loop_alternates,
 }
@@ -230,9 +228,9 @@ def _faults(shape: Shape) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("name", [*REGULAR, *IRREGULAR])
+@pytest.mark.parametrize("name", REGULAR)
 def test_fenced_right_for_every_trip_count(name: str):
-    assert _faults({**REGULAR, **IRREGULAR}[name]) == []
+    assert _faults(REGULAR[name]) == []
 
 
 @pytest.mark.parametrize("name", REGULAR)
@@ -241,15 +239,19 @@ def test_no_overlap_is_given_up(name: str):
     assert [warning.message for warning in warnings] == []
 
 
-@pytest.mark.parametrize("name", IRREGULAR)
-def test_what_is_given_up_is_said(name: str):
-    _, warnings = lowered(IRREGULAR[name]())
-    assert [warning.kind for warning in warnings] == ["lost-overlap"]
+def test_loops_with_more_slots_than_ids_hand_them_on_and_it_is_said():
+    module, warnings = lowered(sibling_loops(5))
+    assert [warning.message for warning in warnings] == [
+        "overlap is lost: ring1: waits for the end of ring0, whose events it takes over, since MTE2 to V has too few "
+        "event ids; its first leases wait for the last ones there"
+    ]
+    for n in TRIPS:
+        assert findings(module, {"n": n}) == []
 
 
-@pytest.mark.parametrize("name", [*REGULAR, *IRREGULAR])
+@pytest.mark.parametrize("name", REGULAR)
 def test_no_barrier_over_all_pipes_but_the_last(name: str):
-    module, _ = lowered({**REGULAR, **IRREGULAR}[name]())
+    module, _ = lowered(REGULAR[name]())
     barriers = [str(op) for op in module.walk() if op.name == "pto.barrier" and "PIPE_ALL" in str(op)]
     assert len(barriers) == 1
 
@@ -267,9 +269,10 @@ def test_an_in_place_chain_takes_three_events_of_one_lane_a_slot():
 @pytest.mark.parametrize("slots", [9, 16])
 def test_more_slots_than_ids_share_lanes_and_it_is_said(slots: int):
     module, warnings = lowered(stream(slots))
-    assert [warning.message for warning in warnings] == [
-        f"overlap is lost: ring: {slots} slots share 8 lanes, since MTE2 to V has too few event ids"
-    ]
+    (message,) = [warning.message for warning in warnings]
+    reason, cost = message.split("; ")
+    assert reason == f"overlap is lost: ring: {slots} slots share 8 lanes, since MTE2 to V has too few event ids"
+    assert re.fullmatch(r"\d+ of \d+ operations on it, in trial runs, wait for one that they do not depend on", cost)
     for n in (0, 1, 8, 9, 17, 20):
         assert findings(module, {"n": n}) == []
 

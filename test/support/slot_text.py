@@ -1,7 +1,7 @@
 """Writes `ptobuf` kernels of any kind for tests: slots as `P[(i + 1) % 2]`, numbers as Python expressions."""
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -211,6 +211,29 @@ class SlotText:
         counter = self._name()
         with self._block(f"scf.for {counter} = {bounds[0]} to {bounds[1]} step {bounds[2]} {{", {name: counter}):
             yield
+
+    @contextmanager
+    def carrying(self, name: str, lower: str | int, upper: str | int, init: str, **next: str) -> Iterator[None]:
+        """A loop that hands one number from trip to trip: `next` names it and says what it is in the next trip."""
+        ((carried, following),) = next.items()
+        first, bounds = self.number(init), [self.number(bound) for bound in (lower, upper, 1)]
+        counter, held, last = self._name(), self._name(), self._name()
+        head = f"{last} = scf.for {counter} = {bounds[0]} to {bounds[1]} step {bounds[2]} iter_args({held} = {first})"
+        with self._block(f"{head} -> (index) {{", {name: counter, carried: held}):
+            yield
+            self.emit(f"scf.yield {self.number(following)} : index")
+        self.define(carried, last)
+
+    @contextmanager
+    def repeat(self, name: str, condition: str, before: Callable[[], None]) -> Iterator[None]:
+        """A while loop whose counter starts at 0: `before` runs, then, if the condition holds, what stands inside."""
+        first, held, inside, last = self.number(0), self._name(), self._name(), self._name()
+        with self._block(f"{last} = scf.while ({held} = {first}) : (index) -> index {{", {name: held}, "} do {"):
+            before()
+            self.emit(f"scf.condition({self.number(condition)}) {held} : index")
+        with self._block(f"^bb0({inside}: index):", {name: inside}):
+            yield
+            self.emit(f"scf.yield {self.number(f'{name} + 1')} : index")
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:

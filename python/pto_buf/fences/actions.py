@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from pto_buf.fences.groups import RingGroup
+from pto_buf.fences.groups import Member, RingGroup
 from pto_buf.fences.handshake import handovers
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.pools import PoolFences
-from pto_buf.fences.rings import Do, Hand, RingEvent, Use, is_behind, pass_order
-from pto_buf.fences.tree import Site, Tree
+from pto_buf.fences.rings import Do, Hand, RingEvent, Use, pass_order
+from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe
 
 
@@ -66,30 +66,28 @@ _RANKS = {Do.SET: Rank.SET, Do.PRIME: Rank.PRIME, Do.WAIT: Rank.WAIT, Do.DRAIN: 
 class Planner:
     """Gathers events and actions from rings and handshakes."""
 
-    def __init__(self, tree: Tree):
-        self.tree = tree
+    def __init__(self) -> None:
         self.events: list[PlannedEvent] = []
         self.actions: list[Action] = []
 
     def ring(self, group: RingGroup) -> None:
         numbers: dict[RingEvent, int] = {}
         closings: dict[Closing, list[tuple[tuple[int, bool], Action]]] = {}
-        uses = group.uses(self.tree)
+        uses = group.uses()
         named = _named_lanes(uses)
+        folded = any(member.slots > group.lanes for member in group.members) and group.lanes > 1
         for use in uses:
             few = named.get(use.event)
             if use.event not in numbers:
                 numbers[use.event] = len(self.events)
                 self.events.append(_describe(group, use.event, group.lanes if few is None else len(few)))
-            anchor = self.tree.blocks[use.block].nodes[use.item].key
-            folded = isinstance(use.lane, Site) and group.slots > group.lanes
             action = Action(
-                anchor,
-                is_behind(use),
+                use.anchor,
+                use.behind,
                 _RANKS[use.do] if use.way is None else Rank.PASS,
                 event=numbers[use.event],
                 lane=few[use.lane] if few is not None and isinstance(use.lane, int) else use.lane,
-                modulus=group.lanes if folded else None,
+                modulus=group.lanes if folded and isinstance(use.lane, Site) else None,
                 waits=use.do in (Do.WAIT, Do.DRAIN),
                 order=pass_order(use) if use.way is not None else (0, False),
             )
@@ -151,14 +149,14 @@ def _describe(group: RingGroup, event: RingEvent, lanes: int) -> PlannedEvent:
     """Names the hazard: what the phase before does, what the phase behind does, and where."""
     first, *others = group.members
     before = _Side.of(first, event.phase, event.src)
-    after = _Side.of(first, (event.phase + 1) % len(group.ring.signature), event.dst)
+    after = _Side.of(first, (event.phase + 1) % len(group.placed.ring.signature), event.dst)
     hazard = "order"
     if before.site is not None and after.site is not None:
         hazard = "WAR" if not before.writes else "RAW" if after.reads else "WAW"
     lease = "a later lease: " if event.hand is Hand.FREE else ""
-    why = f"{hazard} on {first.pool.name} ({first.pool.sets[0].tile.space.buffer}): {before}, then {lease}{after}"
+    why = f"{hazard} on {group.name} ({first.fences.pool.sets[0].tile.space.buffer}): {before}, then {lease}{after}"
     if others:
-        why += f"; so for {', '.join(member.pool.name for member in others)}"
+        why += f"; so for {', '.join(member.fences.pool.name for member in others)}"
     return PlannedEvent(f"{group.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, lanes, why)
 
 
@@ -173,8 +171,10 @@ class _Side:
     """Whether any of its operations there does."""
 
     @staticmethod
-    def of(fences: PoolFences, phase: int, pipe: Pipe) -> "_Side":
-        sites = [site for site in fences.sites if fences.phase[site.key] == phase and pipe in site.op.pipes]
+    def of(member: Member, phase: int, pipe: Pipe) -> "_Side":
+        phases = member.placed.phase
+        mine = [site for site in member.fences.sites if pipe in site.op.pipes]
+        sites = [site for site in mine if phases.get(site.key) == phase]
         first = [site for site in sites if site.op.key == sites[0].op.key]
         return _Side(
             pipe,

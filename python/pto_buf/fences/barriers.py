@@ -5,7 +5,7 @@ from the state that its own end leaves (found by a first walk that decides nothi
 the loop finds its barrier too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,8 +22,8 @@ class Order(Protocol):
         """The number of the bytes' pool: accesses of different pools never meet."""
         ...
 
-    def phase(self, site: Site) -> int:
-        """The phase of its lease that the access belongs to."""
+    def phase(self, site: Site) -> Hashable:
+        """The phases that the access belongs to: what is known of it is known of others in the same ones."""
         ...
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
@@ -42,7 +42,7 @@ class _Open:
     carried: tuple[int, ...]
 
 
-_Pool = dict[tuple[object, ...], _Open]
+_Pool = dict[Hashable, _Open]
 """Open accesses of one pool. A later access with the same key stands for the earlier one: it completes later."""
 _State = dict[Pipe, dict[int, _Pool]]
 
@@ -99,7 +99,7 @@ class _Walk:
         for site in mine:
             pools.setdefault(self.order.storage(site), {})[self._key(site, ())] = _Open(site, ())
 
-    def _key(self, site: Site, carried: tuple[int, ...]) -> tuple[object, ...]:
+    def _key(self, site: Site, carried: tuple[int, ...]) -> Hashable:
         access = site.access
         lane = access.term.value if isinstance(access.term, Const) else None
         return access.slots.key, lane, access.role.writes, self.order.phase(site), access.start, access.end, carried

@@ -1,19 +1,23 @@
 """Making do with eight ids for each pair of pipes.
 
-When the rings need more, the one with the most lanes for the short pair gives up one at a time: slots k and k + lanes
-then share a lane, which is right where no two leases of a lane are ever live together. When every ring is down to one
-lane, the last one hands over by handshake. Whatever is given up is said.
+When the rings need more: rings that stand apart in time share their events; then the ring with the most lanes for the
+short pair gives up one at a time (slots k and k + lanes then share a lane, which is right where no two leases of a lane
+are ever live together); then it orders its pool by regions, on one lane; and when nothing else is left, the last one
+hands over by handshake. Whatever is given up is said.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from pto_buf.fences.actions import Planner
-from pto_buf.fences.groups import RingGroup, ring_groups
+from pto_buf.fences.groups import Member, RingGroup, joined, ring_groups
 from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events
+from pto_buf.fences.loss import Lost
 from pto_buf.fences.outline import outline
-from pto_buf.fences.pools import PoolFences, keeps_promise
+from pto_buf.fences.pools import PoolFences, cost_of, region_rings
 from pto_buf.fences.reduction import Body, Ends, Everything, Nest, Signal, Work, droppable
+from pto_buf.fences.rehearsal import holds
+from pto_buf.fences.rings import Placed, uses_of
 from pto_buf.fences.tree import Tree
 
 
@@ -23,53 +27,85 @@ class Fitted:
 
     fenced: tuple[PoolFences, ...]
     planner: Planner
-    lost: tuple[str, ...]
+    lost: tuple[Lost, ...]
+
+
+class _Search:
+    """The pools and rings as they stand, while more and more is given up."""
+
+    def __init__(self, fenced: Sequence[PoolFences]):
+        self.pools = {fences.pool.key: fences for fences in fenced}
+        self.groups = ring_groups(fenced)
+        self.lost: dict[Hashable, Lost] = {}
+
+    def give_up(self, short: Shortage) -> None:
+        pair = f"{short.src} to {short.dst} has too few event ids"
+        together = joined(self.groups, short.src, short.dst)
+        if together is not None:
+            self.groups, made = together
+            first, *others = (member.fences.pool for member in made.members)
+            reason = f"waits for the end of {first.name}, whose events it takes over, since {pair}"
+            cost = "its first leases wait for the last ones there"
+            self.lost[first.key, "joined"] = Lost(others[0].sets[0], ", ".join(o.name for o in others), reason, cost)
+            return
+        wanting = [group for group in self.groups if group.joins(short.src, short.dst)]
+        _, group = max(enumerate(wanting), key=lambda entry: (entry[1].lanes, entry[0]))
+        fewer = _narrower(group)
+        if fewer is not None:
+            self.groups = tuple(fewer if other is group else other for other in self.groups)
+            for member in fewer.members:
+                self._narrowed(member, pair)
+            return
+        for member in group.members:
+            self._by_region(member.fences, pair)
+
+    def _narrowed(self, member: Member, pair: str) -> None:
+        pool, lanes = member.fences.pool, member.placed.lanes
+        reason = f"{member.slots} slots share {lanes} lane{'s' if lanes > 1 else ''}, since {pair}"
+        cost = cost_of(member.fences, [member.placed])
+        self.lost[pool.key, "lanes"] = Lost(pool.sets[0], pool.name, reason, str(cost))
+
+    def _by_region(self, fences: PoolFences, pair: str) -> None:
+        """Gives up the ring of a pool for rings of its regions, or those for handshakes."""
+        self.groups = tuple(
+            group for group in self.groups if all(member.fences.pool.key != fences.pool.key for member in group.members)
+        )
+        self.lost.pop((fences.pool.key, "lanes"), None)
+        reason = f"{pair} for a ring"
+        known = self.pools[fences.pool.key]
+        fewer = region_rings(known, reason)
+        if known.irregular is not None or fewer.rings == known.rings:
+            fewer = replace(known, rings=(), handshake=True, irregular=reason)
+        self.pools[fences.pool.key] = fewer
+        self.groups = tuple(sorted((*self.groups, *ring_groups([fewer])), key=lambda group: group.first))
 
 
 def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fitted:
     """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice."""
-    pools = list(fenced)
-    groups = list(ring_groups(pools, tree))
-    narrowed: dict[str, str] = {}
+    search = _Search(fenced)
     while True:
-        planner = Planner(tree)
-        planner.handshakes(pools)
-        for group in groups:
+        planner = Planner()
+        planner.handshakes(list(search.pools.values()))
+        for group in search.groups:
             planner.ring(group)
         short = _shortage(planner, tree, reserved)
         if short is None:
-            return Fitted(tuple(pools), planner, tuple(narrowed.values()))
-        wanting = [
-            (number, group)
-            for number, group in enumerate(groups)
-            if any((event.src, event.dst) == (short.src, short.dst) for event in group.ring.events)
-        ]
-        number, group = max(wanting, key=lambda entry: (entry[1].lanes, entry[0]))
-        fewer = _narrower(group, tree)
-        if fewer is not None:
-            groups[number] = fewer
-            narrowed[group.name] = (
-                f"{group.name}: {group.slots} slots share {fewer.lanes} lane{'s' if fewer.lanes > 1 else ''}, since "
-                f"{short.src} to {short.dst} has too few event ids"
-            )
-            continue
-        reason = f"{short.src} to {short.dst} has too few event ids for a ring"
-        given_up = {member.pool for member in group.members}
-        pools = [
-            replace(member, ring=None, shapes=(), reason=reason) if member.pool in given_up else member
-            for member in pools
-        ]
-        narrowed.pop(group.name, None)
-        del groups[number]
+            return Fitted(tuple(search.pools.values()), planner, tuple(search.lost.values()))
+        search.give_up(short)
 
 
-def _narrower(group: RingGroup, tree: Tree) -> RingGroup | None:
-    """The ring with as many lanes less one as its leases allow; None if they allow none."""
+def _narrower(group: RingGroup) -> RingGroup | None:
+    """The rings with as many lanes less one as their leases allow; None if they allow none."""
     for lanes in range(group.lanes - 1, 0, -1):
-        fewer = replace(group, lanes=lanes)
-        if all(keeps_promise(member, lanes, tree) for member in group.members):
-            return fewer
+        fewer = [Member(member.fences, replace(member.placed, lanes=lanes)) for member in group.members]
+        if all(_keeps_promise(member.fences, member.placed) for member in fewer):
+            return RingGroup(tuple(fewer))
     return None
+
+
+def _keeps_promise(fences: PoolFences, placed: Placed) -> bool:
+    uses = uses_of(placed, fences.home, fences.tree, keep_idle=True)
+    return holds(fences.tree, fences.sites, placed, uses)
 
 
 def _shortage(planner: Planner, tree: Tree, reserved: Reserved) -> Shortage | None:

@@ -1,64 +1,105 @@
-"""Rings that follow one another share their events: the pending tokens are handed on instead of drained and primed.
+"""Rings that follow one another may share their events: the pending tokens are handed on, not drained and primed.
 
-Two pools whose accesses stand apart in time and whose leases go through the pipes in the same order need no events of
-their own: the first pool's last tokens are what the second one's first leases would otherwise be primed with.
+Two rings whose accesses stand apart in time and whose leases go through the pipes in the same order can do with one
+set of events: the first ring's last tokens are what the second one's first leases would otherwise be primed with. That
+holds the second ring's first leases back until the first ring's last ones are over, so it is done only for want of ids.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from pto_buf.fences.pools import PoolFences
-from pto_buf.fences.rings import Do, Ring, Use, uses_of
-from pto_buf.fences.tree import Span, Tree
+from pto_buf.fences.rings import Ends, Placed, RingEvent, Use, inner_uses, with_ends
+from pto_buf.fences.tree import last_key
+from pto_buf.hw import Pipe
+
+
+@dataclass(frozen=True)
+class Member:
+    """One of the rings of a pool."""
+
+    fences: PoolFences
+    placed: Placed
+
+    @property
+    def slots(self) -> int:
+        """Slots that have a lane of their own while ids suffice."""
+        return 1 if self.fences.irregular is not None else self.fences.lanes
 
 
 @dataclass(frozen=True)
 class RingGroup:
-    """Pools with one ring. Slot k uses lane k modulo `lanes`."""
+    """Rings, in program order, that have their events in common."""
 
-    members: tuple[PoolFences, ...]
-    ring: Ring
-    home: Span
-    lanes: int
+    members: tuple[Member, ...]
 
     @property
-    def slots(self) -> int:
-        """The most lanes that one of the pools would have alone."""
-        return max(member.lanes for member in self.members)
+    def placed(self) -> Placed:
+        """The first of the rings; the others have its phases and lanes."""
+        return self.members[0].placed
+
+    @property
+    def lanes(self) -> int:
+        return self.placed.lanes
 
     @property
     def name(self) -> str:
-        return self.members[0].pool.name
+        return self.members[0].fences.pool.name
 
-    def uses(self, tree: Tree) -> list[Use]:
+    @property
+    def ends(self) -> Ends:
+        fences = self.members[0].fences
+        return Ends.of(fences.home, fences.tree)
+
+    def uses(self) -> list[Use]:
         """All sets and waits."""
-        shapes = [shape for member in self.members for shape in member.shapes]
-        return uses_of(self.ring, shapes, self.lanes, self.home, tree)
+        inner: dict[RingEvent, list[Use]] = {}
+        for member in self.members:
+            for event, uses in inner_uses(member.placed, member.fences.home, member.fences.tree).items():
+                inner.setdefault(event, []).extend(uses)
+        return with_ends(inner, self.lanes, self.ends)
+
+    def joins(self, src: Pipe, dst: Pipe) -> bool:
+        """Whether it has an event between these pipes."""
+        return any((event.src, event.dst) == (src, dst) for event in self.placed.ring.events)
+
+    @property
+    def kind(self) -> Hashable:
+        """Equal for rings that can share their events, where they stand apart in time."""
+        return self.placed.ring, self.lanes, self.ends
+
+    @property
+    def first(self) -> int:
+        """The key of the first node around its accesses."""
+        fences = self.members[0].fences
+        return fences.tree.blocks[fences.home.block].nodes[fences.home.first].key
+
+    @property
+    def last(self) -> int:
+        """The key of the last node around its accesses."""
+        fences = self.members[-1].fences
+        return last_key(fences.tree.blocks[fences.home.block].nodes[fences.home.last])
 
 
-def ring_groups(fenced: Sequence[PoolFences], tree: Tree) -> tuple[RingGroup, ...]:
-    """The rings of all pools that have one, in program order of their first access."""
-    alone = [
-        RingGroup((member,), member.ring, member.home, member.lanes)
-        for member in fenced
-        if member.ring is not None and member.home is not None
-    ]
-    groups: list[RingGroup] = []
+def ring_groups(fenced: Sequence[PoolFences]) -> tuple[RingGroup, ...]:
+    """All rings of all pools, each alone, in program order of their pools' first access."""
+    alone = [RingGroup((Member(fences, placed),)) for fences in fenced for placed in fences.rings if placed.ring.events]
+    return tuple(sorted(alone, key=lambda group: group.first))
+
+
+def joined(groups: Sequence[RingGroup], src: Pipe, dst: Pipe) -> tuple[tuple[RingGroup, ...], RingGroup] | None:
+    """The groups with the first two joined that can be and have events between these pipes, and what they became.
+
+    None if there are no two.
+    """
     ended: dict[Hashable, list[int]] = {}
-    for group in sorted(alone, key=lambda group: (group.home.block, group.home.first)):
-        if not any(use.do is Do.PRIME for use in group.uses(tree)):
-            groups.append(group)
+    for number, group in enumerate(groups):
+        if not group.joins(src, dst):
             continue
-        alike = ended.setdefault((group.ring.signature, group.lanes, group.home.block), [])
-        host = next((number for number in alike if groups[number].home.last < group.home.first), None)
-        if host is None:
-            alike.append(len(groups))
-            groups.append(group)
-        else:
-            groups[host] = _joined(groups[host], group)
-    return tuple(groups)
-
-
-def _joined(group: RingGroup, later: RingGroup) -> RingGroup:
-    home = Span(group.home.block, group.home.first, max(group.home.last, later.home.last))
-    return RingGroup((*group.members, *later.members), group.ring, home, group.lanes)
+        alike = ended.setdefault(group.kind, [])
+        host = next((other for other in alike if groups[other].last < group.first), None)
+        if host is not None:
+            made = RingGroup((*groups[host].members, *group.members))
+            return (*groups[:host], made, *groups[host + 1 : number], *groups[number + 1 :]), made
+        alike.append(number)
+    return None

@@ -24,10 +24,10 @@ class Handover:
 
 
 def handovers(pools: Sequence[PoolFences]) -> list[Handover]:
-    """All handovers of the pools that have no ring, each once, in program order."""
+    """All handovers of the pools that hand over so, each once, in program order."""
     wanted: dict[Handover, None] = {}
     sites: list[tuple[Site, PoolFences]] = [
-        (site, fences) for fences in pools if fences.ring is None for site in fences.sites
+        (site, fences) for fences in pools if fences.handshake for site in fences.sites
     ]
     for site, fences in sorted(sites, key=lambda entry: entry[0].key):
         partners = fences.partners(site.op.pipes, site.access.role.writes)

@@ -1,18 +1,35 @@
-"""Fences of one pool of bytes: a ring of events where its leases are regular, handshakes at each access otherwise."""
+"""Fences of one pool of bytes: a ring of events where its leases are regular, rings of its regions otherwise."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 
+from pto_buf.fences.carried import carried_shapes
 from pto_buf.fences.components import Component, components
-from pto_buf.fences.phases import Irregular, Shape, carried_shapes, contained_shape, lane_is_known
+from pto_buf.fences.loss import Loss, loss
+from pto_buf.fences.nest import Lane, rings_in, rings_inside, shape_of
+from pto_buf.fences.phases import Closing, Shape, lane_is_known
 from pto_buf.fences.rehearsal import holds
-from pto_buf.fences.rings import Ring, ring_of, uses_of
+from pto_buf.fences.rings import Placed, ring_of, uses_of
+from pto_buf.fences.stages import Stage, stages
 from pto_buf.fences.tree import Site, Span, Tree, item_in
 from pto_buf.fences.unify import common_signature, stretched
 from pto_buf.hw import Pipe
 from pto_buf.slots.bounds import bounds
-from pto_buf.slots.flow import Flow, SiteKey
+from pto_buf.slots.flow import Flow, Origin, SiteKey
 from pto_buf.slots.program import Branch, SlotSet
+
+
+class Reach:
+    """Where the value of a slot index is to be had. This one finds it everywhere."""
+
+    def at(self, site: SiteKey, anchor: int, behind: bool) -> bool:
+        """Whether it can be worked out before (or behind) the node with the key `anchor`."""
+        return True
+
+    def closing(self, site: SiteKey, closing: Closing) -> bool:
+        """Whether it can be worked out for the trips of a closing."""
+        return True
 
 
 @dataclass(frozen=True)
@@ -20,6 +37,11 @@ class Pool:
     """Slot sets that have bytes in common; most often one set alone."""
 
     sets: tuple[SlotSet, ...]
+
+    @property
+    def key(self) -> int:
+        """The key of its first set."""
+        return self.sets[0].key
 
     @property
     def name(self) -> str:
@@ -32,50 +54,51 @@ class Pool:
 
 @dataclass(frozen=True)
 class PoolFences:
-    """`ring` is None where the accesses hand over by handshake; `reason` then says why."""
+    """The rings of a pool, an outer one before those inside it; none where its accesses hand over by handshake."""
 
     pool: Pool
+    tree: Tree
+    """What there is of the program around its accesses."""
+    sites: tuple[Site, ...]
     lanes: int
     """One for each slot, without those behind the last slot that an access reaches."""
-    sites: tuple[Site, ...]
-    ring: Ring | None
-    shapes: tuple[Shape, ...]
-    home: Span | None
-    """The items around all accesses, where the ring begins and ends."""
-    component: Mapping[SiteKey, int]
-    phase: Mapping[SiteKey, int]
-    around: tuple[tuple[int, ...], ...]
-    """For each component, the loops around its frame."""
-    carried: tuple[bool, ...]
-    """For each component, whether a loop carries its leases."""
-    reason: str | None
+    rings: tuple[Placed, ...] = ()
+    handshake: bool = False
+    irregular: str | None = None
+    """Why its leases have no ring of one lane for each slot."""
+    opening: frozenset[SiteKey] = frozenset()
+    """Accesses that always open a lease."""
+
+    @cached_property
+    def home(self) -> Span:
+        """The items around all accesses, where the rings begin and end."""
+        return home_of(self.sites, self.tree)
 
     def partners(self, op_pipes: Sequence[Pipe], writes: bool) -> tuple[Pipe, ...]:
         """The other pipes whose accesses conflict with one on `op_pipes`."""
-        found = {
-            pipe
-            for site in self.sites
-            if writes or site.access.role.writes
-            for pipe in site.op.pipes
-            if pipe not in op_pipes
-        }
+        found = self._writers if not writes else self._pipes
+        return tuple(pipe for pipe in found if pipe not in op_pipes)
+
+    @cached_property
+    def _pipes(self) -> tuple[Pipe, ...]:
+        found = {pipe for site in self.sites for pipe in site.op.pipes}
+        return tuple(pipe for pipe in Pipe if pipe in found)
+
+    @cached_property
+    def _writers(self) -> tuple[Pipe, ...]:
+        found = {pipe for site in self.sites if site.access.role.writes for pipe in site.op.pipes}
         return tuple(pipe for pipe in Pipe if pipe in found)
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
         """Whether `later` conflicts with `earlier`, and no flag between them proves the earlier one complete."""
         if not (earlier.access.role.writes or later.access.role.writes) or apart(earlier, later):
             return False
-        pipes = [pipe for pipe in earlier.op.pipes if pipe in later.op.pipes]
-        if self.ring is None:
+        if self.handshake:
             behind = self.partners(earlier.op.pipes, earlier.access.role.writes)
             before = self.partners(later.op.pipes, later.access.role.writes)
             return not any(pipe in before for pipe in behind)
-        number = self.component[earlier.key]
-        start, goal = self.phase[earlier.key], self.phase[later.key]
-        same_lease = number == self.component[later.key] and not any(loop in self.around[number] for loop in carried)
-        if same_lease and self.carried[number]:
-            same_lease = start < goal if carried else start <= goal
-        return not all(self.ring.completes((start, pipe), (goal, pipe), same_lease) for pipe in pipes)
+        opens = later.key in self.opening
+        return not any(placed.proves(earlier, later, carried, opens) for placed in self.rings)
 
 
 def apart(one: Site, other: Site) -> bool:
@@ -88,77 +111,110 @@ def apart(one: Site, other: Site) -> bool:
     return (left.end is not None and left.end <= right.start) or (right.end is not None and right.end <= left.start)
 
 
-def fence_pool(pool: Pool, sites: Sequence[Site], tree: Tree, flow: Flow) -> PoolFences:
-    """The fences of one pool. `sites` are its accesses in program order."""
-    groups = components(sites, tree, flow)
-    reached = tuple(site for site in sites if site.key in flow.origins)
-    lanes = min(max((bounds(site.access.term).high + 1 for site in reached), default=1), pool.slots)
-    found = _ring_for(pool, lanes, groups, reached, tree, flow)
-    ring, shapes, reason = (None, (), found) if isinstance(found, str) else (*found, None)
-    return PoolFences(
-        pool,
-        lanes,
-        reached,
-        ring,
-        shapes,
-        home_of(reached, tree) if reached else None,
-        {site.key: index for index, group in enumerate(groups) for site in group.sites},
-        {key: number for shape in shapes for key, number in shape.phase.items()},
-        tuple(tree.loops_around(tree.blocks[group.frame].path) for group in groups),
-        tuple(group.carried for group in groups),
-        reason,
-    )
+def fence_pool(pool: Pool, tree: Tree, flow: Flow, reach: Reach) -> PoolFences:
+    """The fences of one pool. `tree` is of the pool's accesses alone."""
+    sites = tuple(site for site in tree.sites if site.key in flow.origins)
+    lanes = min(max((bounds(site.access.term).high for site in sites), default=0) + 1, pool.slots)
+    fences = PoolFences(pool, tree, sites, lanes, opening=_opening(sites, flow))
+    if not sites:
+        return fences
+    found = _regular(fences, flow, reach)
+    return region_rings(fences, found) if isinstance(found, str) else replace(fences, rings=found)
 
 
-_Found = tuple[Ring, tuple[Shape, ...]]
+def region_rings(fences: PoolFences, reason: str) -> PoolFences:
+    """The pool with rings of one lane, by regions: right in all control flow."""
+    home = fences.home
+    rings = tuple(rings_in(home.block, fences.sites, fences.tree, (0, 1), around=False))
+    return replace(fences, rings=rings, irregular=reason)
 
 
-def _ring_for(
-    pool: Pool, lanes: int, groups: Sequence[Component], sites: Sequence[Site], tree: Tree, flow: Flow
-) -> _Found | str:
-    """The ring of a pool with the shapes of its components, or why there is none."""
-    if not groups:
-        return ring_of(()), ()
-    if len(pool.sets) > 1 and pool.slots > 1:
+def cost_of(fences: PoolFences, rings: Sequence[Placed]) -> Loss:
+    """What it costs to order a pool by these rings."""
+    uses = [(placed, uses_of(placed, fences.home, fences.tree, keep_idle=True)) for placed in rings]
+    return loss(fences.tree, fences.home, fences.sites, uses)
+
+
+def _opening(sites: Sequence[Site], flow: Flow) -> frozenset[SiteKey]:
+    return frozenset(site.key for site in sites if flow.origins[site.key] == (Origin(site.key, None),))
+
+
+def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...] | str:
+    """Rings with a lane for each slot, or why there are none."""
+    tree, sites, lanes = fences.tree, fences.sites, fences.lanes
+    if len(fences.pool.sets) > 1 and lanes > 1:
         return "slot sets of several slots share its bytes"
-    contained = [contained_shape(group) for group in groups if not group.carried]
-    for shape in contained:
-        if isinstance(shape, Irregular):
-            return shape.reason
-    shapes = [shape for shape in contained if isinstance(shape, Shape)]
+    groups = components(sites, tree, flow)
+    contained: list[_Contained] = []
+    for group in groups:
+        if not group.carried:
+            one = _contained(group, tree, lanes)
+            if one is None:
+                return "its slot index changes within a region that a fence would have to span"
+            contained.append(one)
     carried = [group for group in groups if group.carried]
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     for choice in _choices(carried, tree, flow):
-        together = (*shapes, *choice)
-        if not all(lane_is_known(piece, tree) for shape in together for piece in shape.pieces):
-            reason = "its slot index changes within a region that a fence would have to span"
-            continue
+        together = (*(one.shape for one in contained), *choice)
         signature = common_signature([shape.signature for shape in together])
         fitted = [] if signature is None else [stretched(shape, signature) for shape in together]
         if signature is None or not all(fitted):
             reason = "its leases pass through the pipes in different orders"
             continue
         alike = all(shape.signature == signature for shape in together)
-        together = tuple(shape for shape in fitted if shape is not None)
-        ring = ring_of(signature)
-        phase = {key: number for shape in together for key, number in shape.phase.items()}
-        if (carried or not alike) and not _holds(ring, together, phase, sites, lanes, tree):
-            continue
-        return ring, together
+        placed = Placed(ring_of(signature), tuple(shape for shape in fitted if shape is not None), lanes)
+        uses = uses_of(placed, fences.home, tree, keep_idle=True)
+        if not all(_reached(reach, use.lane, use.anchor, use.behind, use.closing) for use in uses):
+            reason = "its slot index is not known where a fence would have to stand"
+        elif not (carried or not alike) or holds(tree, sites, placed, uses):
+            inner = [ring for one in contained for ring in one.inner(tree, len(signature) > 1)]
+            every = [use for ring in inner for use in uses_of(ring, fences.home, tree)]
+            if all(_reached(reach, use.lane, use.anchor, use.behind, use.closing) for use in every):
+                return (placed, *inner) if placed.ring.events else tuple(inner)
+            reason = "its slot index is not known where a fence would have to stand"
     return reason
 
 
-def _holds(
-    ring: Ring, shapes: Sequence[Shape], phase: Mapping[SiteKey, int], sites: Sequence[Site], lanes: int, tree: Tree
-) -> bool:
-    full = uses_of(ring, shapes, lanes, home_of(sites, tree), tree, keep_idle=True)
-    return holds(tree, sites, phase, ring, full, lanes)
+def _reached(reach: Reach, lane: Site | int, anchor: int, behind: bool, closing: Closing | None) -> bool:
+    if isinstance(lane, int):
+        return True
+    return reach.at(lane.key, anchor, behind) if closing is None else reach.closing(lane.key, closing)
 
 
-def keeps_promise(fences: PoolFences, lanes: int, tree: Tree) -> bool:
-    """Whether the ring still orders every lease when slot k uses lane k modulo `lanes`."""
-    assert fences.ring is not None
-    return _holds(fences.ring, fences.shapes, fences.phase, fences.sites, lanes, tree)
+@dataclass(frozen=True)
+class _Contained:
+    """A component of which each execution of the frame holds one lease."""
+
+    frame: int
+    stages: tuple[Stage, ...]
+    shape: Shape
+    lane: Lane
+
+    def inner(self, tree: Tree, apart: bool) -> Iterator[Placed]:
+        """The rings inside it. `apart`: the outer ring has several phases and so keeps executions apart."""
+        if apart:
+            yield from rings_inside(self.stages, tree, self.lane)
+        else:
+            sites = [site for stage in self.stages for site in stage.sites]
+            yield from rings_in(self.frame, sites, tree, self.lane, around=True)
+
+
+def _contained(component: Component, tree: Tree, lanes: int) -> _Contained | None:
+    """None if the slot index is not known throughout the frame."""
+    found = tuple(stages(component.frame, component.sites, tree))
+    lane = _lane_site(component)
+    around = tree.loops_around(tree.blocks[component.frame].path)
+    if not all(lane_is_known(lane, stage.span, tree) for stage in found):
+        return None
+    return _Contained(component.frame, found, shape_of(found, lane, around), (lane, lanes))
+
+
+def _lane_site(component: Component) -> Site:
+    """The first access that stands directly in the frame, where its index is at hand; else the first of all."""
+    for site in component.sites:
+        if site.path[-1].block == component.frame:
+            return site
+    return component.sites[0]
 
 
 def _choices(carried: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:

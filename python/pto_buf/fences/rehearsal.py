@@ -5,225 +5,134 @@ the pipes run: its phases follow one another through sets and waits. So a shape 
 which passes is right for all numbers is proven on the output, by the checker.
 """
 
-import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from pto_buf.fences.phases import Closing
-from pto_buf.fences.rings import Do, Ring, RingEvent, Use, is_behind, pass_order
+from pto_buf.fences.rings import Do, Placed, RingEvent, Use, pass_order
+from pto_buf.fences.runs import Run, numbers
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.hw import Pipe
-from pto_buf.slots.flow import SiteKey
-from pto_buf.slots.fold import fold
-from pto_buf.slots.program import Branch, Loop, Op, While
-from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term
+from pto_buf.slots.program import Loop, Node
 
-_STEPS = 100_000
-"""Items that one rehearsal runs at most; a longer program is tried only so far."""
+_Numbered = tuple[int, Placed, Use]
+"""A use of a ring, with the ring's number."""
 
 
-class _Wrong(Exception):
+class _WrongError(Exception):
     """A token is missing, is put down twice or is left over, or an access meets no token of its phase."""
 
 
-class _Undefined(Exception):
-    """The numbers lead to a slot that does not exist or was never written: no run of an accepted program does."""
+def holds(tree: Tree, sites: Sequence[Site], placed: Placed, uses: Sequence[Use]) -> bool:
+    """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too."""
+    mine = [site for site in sites if site.key in placed.phase]
+    fences = Fences([(placed, use) for use in uses])
+    return all(
+        _holds(tree, mine, placed, fences, unknown)
+        for unknown in numbers(max(site.access.slots.count for site in sites))
+    )
 
 
-class _Tired(Exception):
-    """The rehearsal has run long enough."""
+def _holds(tree: Tree, sites: Sequence[Site], placed: Placed, fences: "Fences", unknown: Iterator[int]) -> bool:
+    rehearsal = _Rehearsal(tree, sites, unknown, fences, placed)
+    try:
+        return not rehearsal.go() or rehearsal.tokens == rehearsal.primed
+    except _WrongError:
+        return False
 
 
-def holds(
-    tree: Tree, sites: Sequence[Site], phase: Mapping[SiteKey, int], ring: Ring, uses: Sequence[Use], lanes: int
-) -> bool:
-    """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too.
+class Fences:
+    """What stands before each node (passes, waits) and behind it (sets, passes, then each closing)."""
 
-    Slot k uses lane k modulo `lanes`.
-    """
-    before, behind = _by_item(uses)
-    mine: dict[int, list[Site]] = {}
-    for site in sites:
-        mine.setdefault(site.op.key, []).append(site)
-    for numbers in _numbers(max(site.access.slots.count for site in sites)):
-        stage = _Stage(tree, mine, phase, ring, before, behind, lanes, numbers)
-        try:
-            stage.play(0)
-            stage.end()
-        except _Wrong:
-            return False
-        except (_Undefined, _Tired):
-            pass
-    return True
-
-
-def _numbers(lanes: int) -> Iterator[Iterator[int]]:
-    """What unknown values are, in each run: all alike and small, then mixed."""
-    for value in dict.fromkeys((0, 1, 2, 3, lanes, lanes + 1, 2 * lanes + 1)):
-        yield _always(value)
-    for seed in range(8):
-        yield _drawn(random.Random(seed), 2 * lanes + 2)
-
-
-def _always(value: int) -> Iterator[int]:
-    while True:
-        yield value
-
-
-def _drawn(source: random.Random, below: int) -> Iterator[int]:
-    while True:
-        yield source.randrange(below)
-
-
-_Before = Mapping[tuple[int, int], Sequence[Use]]
-_Behind = Mapping[tuple[int, int], Mapping[Closing | None, Sequence[Use]]]
-
-
-def _by_item(uses: Sequence[Use]) -> tuple[_Before, _Behind]:
-    """What stands before each item (primes, passes, waits) and behind it (sets, passes, then each closing)."""
-    before: dict[tuple[int, int], list[Use]] = {}
-    behind: dict[tuple[int, int], dict[Closing | None, list[Use]]] = {}
-    for use in uses:
-        at = (use.block, use.item)
-        if use.do is Do.DRAIN:
-            continue
-        if is_behind(use):
-            behind.setdefault(at, {}).setdefault(use.closing, []).append(use)
-        else:
-            before.setdefault(at, []).append(use)
-    for group in before.values():
-        group.sort(key=lambda use: (use.do is not Do.PRIME, use.way is None, pass_order(use)))
-    for closings in behind.values():
-        for group in closings.values():
-            group.sort(key=lambda use: (use.way is not None, pass_order(use)))
-    return before, {
-        at: {c: closings[c] for c in sorted(closings, key=lambda c: c is not None)} for at, closings in behind.items()
-    }
-
-
-@dataclass
-class _Stage:
-    tree: Tree
-    sites: Mapping[int, Sequence[Site]]
-    phase: Mapping[SiteKey, int]
-    ring: Ring
-    before: _Before
-    behind: _Behind
-    lanes: int
-    numbers: Iterator[int]
-    values: dict[int, int] = field(default_factory=dict[int, int])
-    unknown: dict[int, int] = field(default_factory=dict[int, int])
-    tokens: set[tuple[RingEvent, int]] = field(default_factory=set[tuple[RingEvent, int]])
-    primed: set[tuple[RingEvent, int]] = field(default_factory=set[tuple[RingEvent, int]])
-    held: Counter[tuple[int, Pipe, int]] = field(default_factory=Counter[tuple[int, Pipe, int]])
-    written: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
-    steps: int = 0
-
-    def __post_init__(self) -> None:
-        self.incoming: Counter[tuple[int, Pipe]] = Counter()
-        for event in self.ring.events:
-            self.incoming[(event.phase + 1) % len(self.ring.signature), event.dst] += 1
-
-    def play(self, block: int) -> None:
-        for item, node in enumerate(self.tree.blocks[block].nodes):
-            self.steps += 1
-            if self.steps > _STEPS:
-                raise _Tired
-            for use in self.before.get((block, item), ()):
-                self.use(use)
-            match node:
-                case Op():
-                    for site in self.sites.get(node.key, ()):
-                        self.access(site)
-                case Loop():
-                    self.loop(node)
-                case Branch():
-                    self.play(self.tree.inner[node.key][0 if self.value(node.condition) else 1])
-                case While():
-                    for trip in range(next(self.numbers) % 4 + 1):
-                        self.values[node.var.key] = trip
-                        self.unknown.clear()
-                        for part in self.tree.inner[node.key]:
-                            self.play(part)
-                case _:
-                    pass
-            for closing, group in self.behind.get((block, item), {}).items():
-                if closing is None:
-                    for use in group:
-                        self.use(use)
-                elif isinstance(node, Loop):
-                    self.close(node, closing, group)
-
-    def loop(self, node: Loop) -> None:
-        lower, upper, step = (self.value(term) for term in (node.lower, node.upper, node.step))
-        for carried in node.carried:
-            self.values[carried.var.key] = self.value(carried.init)
-        for value in range(lower, upper, max(step, 1)):
-            self.values[node.var.key] = value
-            self.unknown.clear()
-            self.play(self.tree.inner[node.key][0])
-            following = [self.value(carried.next) for carried in node.carried]
-            for carried, number in zip(node.carried, following, strict=True):
-                self.values[carried.var.key] = number
-
-    def close(self, node: Loop, closing: Closing, uses: Sequence[Use]) -> None:
-        lower, upper, step = (self.value(term) for term in (node.lower, node.upper, node.step))
-        left = lower + len(range(lower, upper, max(step, 1))) * step
-        end = (lower if closing.to_lag else left) + closing.lag * step
-        for value in range(left, end, max(step, 1)):
-            self.values[node.var.key] = value
-            for use in uses:
-                self.use(use)
-
-    def use(self, use: Use) -> None:
-        lane = use.lane if isinstance(use.lane, int) else self.value(use.lane.access.term) % self.lanes
-        token = (use.event, lane)
-        if use.do in (Do.SET, Do.PRIME):
-            if token in self.tokens:
-                raise _Wrong
-            self.tokens.add(token)
+    def __init__(self, uses: Sequence[tuple[Placed, Use]]):
+        self.before: dict[int, list[_Numbered]] = {}
+        self.behind: dict[int, list[_Numbered]] = {}
+        self.closings: dict[int, dict[tuple[int, Closing], list[_Numbered]]] = {}
+        self.primes: list[Use] = []
+        rings: dict[int, int] = {}
+        for placed, use in uses:
+            number = rings.setdefault(id(placed), len(rings))
             if use.do is Do.PRIME:
-                self.primed.add(token)
-            else:
-                self.held[use.event.phase, use.event.src, lane] = 0
+                self.primes.append(use)
+            elif use.closing is not None:
+                of_loop = self.closings.setdefault(use.anchor, {})
+                of_loop.setdefault((number, use.closing), []).append((number, placed, use))
+            elif use.do is not Do.DRAIN:
+                (self.behind if use.behind else self.before).setdefault(use.anchor, []).append((number, placed, use))
+        for group in self.before.values():
+            group.sort(key=lambda entry: (entry[2].way is None, pass_order(entry[2])))
+        for group in self.behind.values():
+            group.sort(key=lambda entry: (entry[2].way is not None, pass_order(entry[2])))
+        for closings in self.closings.values():
+            for group in closings.values():
+                group.sort(key=lambda entry: pass_order(entry[2]))
+
+
+class Player(Run):
+    """A run that comes by the sets and waits of rings."""
+
+    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], fences: Fences):
+        super().__init__(tree, sites, unknown)
+        self.fences = fences
+
+    def use(self, number: int, placed: Placed, use: Use) -> None:
+        """Called for each set and wait but primes and drains."""
+
+    def lane_of(self, use: Use, lanes: int) -> int:
+        """The lane that a use is on now."""
+        return use.lane if isinstance(use.lane, int) else self.value(use.lane.access.term) % lanes
+
+    def before(self, node: Node) -> None:
+        for entry in self.fences.before.get(node.key, ()):
+            self.use(*entry)
+
+    def behind(self, node: Node) -> None:
+        for entry in self.fences.behind.get(node.key, ()):
+            self.use(*entry)
+        for (_, closing), group in self.fences.closings.get(node.key, {}).items():
+            self._close(node, closing, group)
+
+    def _close(self, node: Node, closing: Closing, uses: Sequence[_Numbered]) -> None:
+        if not isinstance(node, Loop):
+            for entry in uses:
+                self.use(*entry)
+            return
+        first, end, step = self.bounds(node)
+        for counter in range(end, (first if closing.to_lag else end) + closing.lag * step, step):
+            self.trip(node, counter)
+            for entry in uses:
+                self.use(*entry)
+            self.carry(node)
+
+
+class _Rehearsal(Player):
+    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], fences: Fences, placed: Placed):
+        super().__init__(tree, sites, unknown, fences)
+        self.placed = placed
+        self.phase = placed.phase
+        self.primed = {(use.event, use.lane) for use in fences.primes if isinstance(use.lane, int)}
+        self.tokens: set[tuple[RingEvent, int]] = set(self.primed)
+        self.held: Counter[tuple[int, Pipe, int]] = Counter()
+        self.incoming: Counter[tuple[int, Pipe]] = Counter()
+        for event in placed.ring.events:
+            self.incoming[(event.phase + 1) % len(placed.ring.signature), event.dst] += 1
+
+    def use(self, number: int, placed: Placed, use: Use) -> None:
+        lane = self.lane_of(use, placed.lanes)
+        token = (use.event, lane)
+        if use.do is Do.SET:
+            if token in self.tokens:
+                raise _WrongError
+            self.tokens.add(token)
+            self.held[use.event.phase, use.event.src, lane] = 0
         else:
             if token not in self.tokens:
-                raise _Wrong
+                raise _WrongError
             self.tokens.remove(token)
-            self.held[(use.event.phase + 1) % len(self.ring.signature), use.event.dst, lane] += 1
+            self.held[(use.event.phase + 1) % len(placed.ring.signature), use.event.dst, lane] += 1
 
-    def access(self, site: Site) -> None:
-        lane = self.value(site.access.term)
-        slot = (site.access.slots.key, lane)
-        if not 0 <= lane < site.access.slots.count or (slot not in self.written and not site.access.role.writes):
-            raise _Undefined
-        if site.access.role.writes:
-            self.written.add(slot)
+    def access(self, site: Site, lane: int) -> None:
         for pipe in site.op.pipes:
             key = (self.phase[site.key], pipe)
-            if self.held[(*key, lane % self.lanes)] != self.incoming[key]:
-                raise _Wrong
-
-    def end(self) -> None:
-        """At the end each lane is free: just the tokens that were primed are there, for the drains."""
-        if self.tokens != self.primed:
-            raise _Wrong
-
-    def value(self, term: Term) -> int:
-        match term:
-            case Const():
-                return term.value
-            case Apply():
-                result = fold(term.fn, self.value(term.left), self.value(term.right))
-                return 0 if result is None else result
-            case Select():
-                return self.value(term.if_true if self.value(term.condition) else term.if_false)
-            case Opaque():
-                if term.key not in self.unknown:
-                    self.unknown[term.key] = next(self.numbers)
-                return self.unknown[term.key]
-            case _:
-                if term.key not in self.values:
-                    self.values[term.key] = next(self.numbers)
-                return self.values[term.key]
+            if self.held[(*key, lane % self.placed.lanes)] != self.incoming[key]:
+                raise _WrongError

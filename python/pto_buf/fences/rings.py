@@ -1,16 +1,19 @@
-"""Events around the leases of one slot set: what each phase hands to the next, and the last back to the first.
+"""Events around the leases of one pool: what each phase hands to the next, and the last back to the first.
 
 Every lane begins and ends FREE: its ring holds one token from each pipe of the last phase to each pipe of the first.
-A lease takes these tokens, hands READY tokens from phase to phase, and puts the FREE ones back.
+A lease takes these tokens, hands READY tokens from phase to phase, and puts the FREE ones back. A ring that does not
+come round has no FREE tokens: something else orders what follows behind what went before.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
-from pto_buf.fences.phases import Closing, Pass, Piece, Shape, Signature
+from pto_buf.fences.phases import Closing, Half, Pass, Piece, Shape, Signature
 from pto_buf.fences.tree import Site, Span, Tree, last_key
 from pto_buf.hw import Pipe
+from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.terms import Const
 
 
@@ -48,12 +51,14 @@ class Ring:
         return dst[1] in told
 
 
-def ring_of(signature: Signature) -> Ring:
-    """The events of one ring. One phase alone has none: its pipe keeps its own order."""
+def ring_of(signature: Signature, *, around: bool = True) -> Ring:
+    """The events of one ring, which comes round unless told otherwise. One phase alone has none."""
     events: list[RingEvent] = []
     if len(signature) > 1:
         for index, pipes in enumerate(signature):
             last = index == len(signature) - 1
+            if last and not around:
+                break
             hand = Hand.FREE if last else Hand.READY
             events += [
                 RingEvent(src, dst, hand, index)
@@ -62,6 +67,39 @@ def ring_of(signature: Signature) -> Ring:
                 if src is not dst
             ]
     return Ring(signature, tuple(events))
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A ring of `lanes` lanes with the shapes of all leases that it orders. Slot k uses lane k modulo `lanes`."""
+
+    ring: Ring
+    shapes: tuple[Shape, ...]
+    lanes: int
+
+    @cached_property
+    def phase(self) -> Mapping[SiteKey, int]:
+        """The phase of each access that the ring orders."""
+        return {key: number for shape in self.shapes for key, number in shape.phase.items()}
+
+    @cached_property
+    def _shape(self) -> Mapping[SiteKey, Shape]:
+        return {key: shape for shape in self.shapes for key in shape.phase}
+
+    def proves(self, earlier: Site, later: Site, carried: tuple[int, ...], opens: bool) -> bool:
+        """Whether its tokens tell each pipe that runs both accesses that the earlier one is complete.
+
+        `carried`: the loops whose back edge lies between. `opens`: the later one opens a lease, whatever came before.
+        """
+        first, second = self._shape.get(earlier.key), self._shape.get(later.key)
+        if first is None or second is None:
+            return False
+        start, goal = first.phase[earlier.key], second.phase[later.key]
+        same_lease = first is second and not opens and not any(loop in first.around for loop in carried)
+        if same_lease and first.carried:
+            same_lease = start < goal if carried else start <= goal
+        pipes = [pipe for pipe in earlier.op.pipes if pipe in later.op.pipes]
+        return all(self.ring.completes((start, pipe), (goal, pipe), same_lease) for pipe in pipes)
 
 
 class Do(StrEnum):
@@ -73,7 +111,7 @@ class Do(StrEnum):
 
 @dataclass(frozen=True)
 class Use:
-    """One set or wait of an event by phase `phase`: before or behind item `item` of `block`, on the lane of `lane`.
+    """One set or wait of an event by phase `phase`: before or behind the node with the key `anchor`.
 
     With a closing: once for each trip that the closing runs behind the loop, on the lane of that trip.
     """
@@ -81,46 +119,95 @@ class Use:
     event: RingEvent
     do: Do
     phase: int
-    block: int
-    item: int
+    anchor: int
+    behind: bool
     lane: Site | int
     closing: Closing | None = None
     way: Pass | None = None
     """Where a pass stands; its set and wait are both there."""
+    direct: bool = False
+    """Whether it stands directly in the block in which the ring begins and ends."""
+    order: tuple[int, ...] = ()
+    """Where it stands in the program, compared with the other uses."""
 
 
-def uses_of(
-    ring: Ring, shapes: Sequence[Shape], lanes: int, home: Span, tree: Tree, *, keep_idle: bool = False
-) -> list[Use]:
-    """All sets and waits of a ring, in program order for each event. `home` spans every access.
+@dataclass(frozen=True)
+class Ends:
+    """Where a ring begins and ends: before the node with the key `first`, behind the one with the key `last`.
 
-    Primes stand at the start of the home block and drains at its end: further inside, a prime would come behind what
-    its pipe does before, and what a pipe does behind a drain would wait for the ring's last lease.
+    These are the first and the last node of the home block: further inside, a prime would come behind what its pipe
+    does before, and what a pipe does behind a drain would wait for the ring's last lease.
+    """
+
+    first: int
+    last: int
+
+    @staticmethod
+    def of(home: Span, tree: Tree) -> "Ends":
+        """`home`: the items around all accesses of the ring."""
+        block = tree.blocks[home.block]
+        return Ends(block.first, block.last)
+
+
+def uses_of(placed: Placed, home: Span, tree: Tree, *, keep_idle: bool = False) -> list[Use]:
+    """All sets and waits of a ring, in program order for each event. `home`: the items around all of its accesses.
+
     Tokens that order nothing are left out unless `keep_idle`.
     """
-    last = len(tree.blocks[home.block].nodes) - 1
-    uses: list[Use] = []
-    pieces = [piece for shape in shapes for piece in shape.pieces]
-    closings = [use for shape in shapes for use in _closing_uses(ring, shape, lanes, tree)]
-    by_phase: dict[tuple[int, Pipe], list[Piece]] = {}
-    for piece in pieces:
-        by_phase.setdefault((piece.phase, piece.pipe), []).append(piece)
+    return with_ends(inner_uses(placed, home, tree), placed.lanes, Ends.of(home, tree), keep_idle=keep_idle)
+
+
+def inner_uses(placed: Placed, home: Span, tree: Tree) -> dict[RingEvent, list[Use]]:
+    """The sets and waits of each event, in program order, but for primes and drains."""
+    ring, lanes = placed.ring, placed.lanes
+    inner: dict[RingEvent, list[Use]] = {event: [] for event in ring.events}
+    if not inner:
+        return inner
+    puts, takes = _by_phase(placed, Half.ENTER), _by_phase(placed, Half.LEAVE)
     for event in ring.events:
-        puts = by_phase.get((event.phase, event.src), [])
-        takes = by_phase.get(((event.phase + 1) % len(ring.signature), event.dst), [])
-        inner = [_use(event, Do.SET, put, lanes) for put in puts]
-        inner += [_use(event, Do.WAIT, take, lanes) for take in takes]
-        inner += [use for use in closings if use.event == event]
-        inner.sort(key=lambda use: _position(use, tree))
-        if event.hand is Hand.READY:
-            uses += inner
-            continue
-        inner, taken, kept = (inner, set[int](), set[int]()) if keep_idle else _without_idle_tokens(inner, home)
-        reached = range(lanes) if any(isinstance(use.lane, Site) for use in inner) else sorted({*lanes_of(inner)})
-        uses += [Use(event, Do.PRIME, event.phase, home.block, 0, lane) for lane in reached if lane not in taken]
-        uses += inner
-        uses += [Use(event, Do.DRAIN, 0, home.block, last, lane) for lane in reached if lane not in kept]
+        for put in puts.get((event.phase, event.src), ()):
+            inner[event].append(_use(event, Do.SET, put, lanes, home, tree))
+        for take in takes.get(((event.phase + 1) % len(ring.signature), event.dst), ()):
+            inner[event].append(_use(event, Do.WAIT, take, lanes, home, tree))
+    for shape in placed.shapes:
+        for use in _closing_uses(ring, shape, lanes, tree):
+            inner[use.event].append(use)
+    for found in inner.values():
+        found.sort(key=lambda use: use.order)
+    return inner
+
+
+def with_ends(
+    inner: Mapping[RingEvent, Sequence[Use]], lanes: int, ends: Ends, *, keep_idle: bool = False
+) -> list[Use]:
+    """The uses of all events, with the primes before and the drains behind those of FREE events."""
+    uses: list[Use] = []
+    for event, found in inner.items():
+        uses += found if event.hand is Hand.READY else _with_ends(event, found, lanes, ends, keep_idle)
     return uses
+
+
+def _by_phase(placed: Placed, without: Half) -> dict[tuple[int, Pipe], list[Piece]]:
+    found: dict[tuple[int, Pipe], list[Piece]] = {}
+    for shape in placed.shapes:
+        for piece in shape.pieces:
+            if piece.half is not without:
+                found.setdefault((piece.phase, piece.pipe), []).append(piece)
+    return found
+
+
+def _with_ends(event: RingEvent, inner: Sequence[Use], lanes: int, ends: Ends, keep_idle: bool) -> Iterator[Use]:
+    reached = range(lanes) if any(isinstance(use.lane, Site) for use in inner) else sorted({*_lanes_of(inner)})
+    taken = {} if keep_idle else _settled(inner, Do.WAIT)
+    kept = {} if keep_idle else _settled(list(reversed(inner)), Do.SET)
+    idle = {id(use) for use in (*taken.values(), *kept.values())}
+    for lane in reached:
+        if lane not in taken:
+            yield Use(event, Do.PRIME, event.phase, ends.first, False, lane, direct=True)
+    yield from (use for use in inner if id(use) not in idle)
+    for lane in reached:
+        if lane not in kept:
+            yield Use(event, Do.DRAIN, 0, ends.last, True, lane, direct=True)
 
 
 def _closing_uses(ring: Ring, shape: Shape, lanes: int, tree: Tree) -> Iterator[Use]:
@@ -128,35 +215,48 @@ def _closing_uses(ring: Ring, shape: Shape, lanes: int, tree: Tree) -> Iterator[
     closing = shape.closing
     if closing is None:
         return
-    loop = next(block for block in tree.blocks if block.owner is not None and block.owner.key == closing.loop)
-    at = loop.path[-1]
+    bodies = tree.inner[closing.loop]
     inside = [
-        piece for piece in shape.pieces if piece.phase > shape.opening and _within(piece.span.block, loop.key, tree)
+        piece
+        for piece in shape.pieces
+        if piece.phase > shape.opening and any(_within(piece.span.block, body, tree) for body in bodies)
     ]
+    behind = tree.blocks[bodies[0]].path[-1]
+    at = last_key(tree.node(behind))
     for piece in sorted(inside, key=lambda piece: piece.phase):
+        lane = constant_lane(piece.lane, lanes)
         for event in ring.events:
-            if event.dst is piece.pipe and event.phase == piece.phase - 1:
-                yield Use(event, Do.WAIT, piece.phase, at.block, at.item, constant_lane(piece.lane, lanes), closing)
+            if event.dst is piece.pipe and event.phase == piece.phase - 1 and piece.half is not Half.LEAVE:
+                yield Use(event, Do.WAIT, piece.phase, closing.loop, True, lane, closing, order=(at, 2, piece.phase, 0))
         for event in ring.events:
-            if event.src is piece.pipe and event.phase == piece.phase:
-                yield Use(event, Do.SET, piece.phase, at.block, at.item, constant_lane(piece.lane, lanes), closing)
+            if event.src is piece.pipe and event.phase == piece.phase and piece.half is not Half.ENTER:
+                yield Use(event, Do.SET, piece.phase, closing.loop, True, lane, closing, order=(at, 2, piece.phase, 1))
 
 
 def _within(block: int, outer: int, tree: Tree) -> bool:
     return block == outer or any(step.block == outer for step in tree.blocks[block].path)
 
 
-def _use(event: RingEvent, do: Do, piece: Piece, lanes: int) -> Use:
+def _use(event: RingEvent, do: Do, piece: Piece, lanes: int, home: Span, tree: Tree) -> Use:
     first = do is Do.WAIT if piece.way is None else piece.way is Pass.BEFORE
-    item = piece.span.first if first else piece.span.last
-    return Use(event, do, piece.phase, piece.span.block, item, constant_lane(piece.lane, lanes), way=piece.way)
-
-
-def is_behind(use: Use) -> bool:
-    """Whether a use stands behind its item rather than before it."""
-    if use.way is not None:
-        return use.way is Pass.BEHIND
-    return use.closing is not None or use.do in (Do.SET, Do.DRAIN)
+    node = tree.blocks[piece.span.block].nodes[piece.span.first if first else piece.span.last]
+    lane = constant_lane(piece.lane, lanes)
+    sets = int(do is Do.SET)
+    if first:
+        order = (node.key, -2 if piece.way is not None else -1, piece.phase, sets)
+    else:
+        order = (last_key(node), 1 if piece.way is not None else 0, piece.phase, sets)
+    return Use(
+        event,
+        do,
+        piece.phase,
+        node.key,
+        not first,
+        lane,
+        way=piece.way,
+        direct=piece.span.block == home.block,
+        order=order,
+    )
 
 
 def pass_order(use: Use) -> tuple[int, bool]:
@@ -164,43 +264,28 @@ def pass_order(use: Use) -> tuple[int, bool]:
     return use.phase, use.do is Do.SET
 
 
-def _position(use: Use, tree: Tree) -> tuple[int, int, int, tuple[int, bool]]:
-    node = tree.blocks[use.block].nodes[use.item]
-    if not is_behind(use):
-        return node.key, 0, 0 if use.way is not None else 1, pass_order(use)
-    return last_key(node), 1, 2 if use.closing is not None else 1 if use.way is not None else 0, pass_order(use)
-
-
-def constant_lane(site: Site, lanes: int) -> Site | int:
+def constant_lane(lane: Site | int, lanes: int) -> Site | int:
     """The lane where it is known: a constant slot's, or the only one."""
-    if lanes == 1:
-        return 0
-    return site.access.term.value % lanes if isinstance(site.access.term, Const) else site
+    if isinstance(lane, int) or lanes == 1:
+        return 0 if lanes == 1 else lane
+    return lane.access.term.value % lanes if isinstance(lane.access.term, Const) else lane
 
 
-def lanes_of(uses: Sequence[Use]) -> Iterator[int]:
+def _lanes_of(uses: Sequence[Use]) -> Iterator[int]:
     """The constant lanes among these uses."""
     return (use.lane for use in uses if isinstance(use.lane, int))
 
 
-def _without_idle_tokens(uses: Sequence[Use], home: Span) -> tuple[list[Use], set[int], set[int]]:
-    """Drops FREE tokens that order nothing: taken by the first lease of a lane, or put back by its last one.
+def _settled(uses: Sequence[Use], do: Do) -> dict[int, Use]:
+    """For each lane, its first use in this order, if that is `do` and nothing before it may be on the lane.
 
-    Only where the lease stands directly in the home block, outside every loop and branch, on a constant lane.
-    Returns the remaining uses and the lanes whose prime and whose drain fall away.
+    Such a FREE token orders nothing: it is taken by the lane's first lease, or put back by its last one. Only where
+    the lease stands directly in the home block, outside every loop and branch, on a constant lane.
     """
-    taken = _settled(uses, Do.WAIT, home)
-    kept = _settled(list(reversed(uses)), Do.SET, home)
-    idle = [*taken.values(), *kept.values()]
-    return [use for use in uses if all(use is not other for other in idle)], set(taken), set(kept)
-
-
-def _settled(uses: Sequence[Use], do: Do, home: Span) -> dict[int, Use]:
-    """For each lane, its first use in this order, if that is `do` and nothing before it may be on the lane."""
     found: dict[int, Use] = {}
     seen: set[int] = set()
     for use in uses:
-        if use.block != home.block or not isinstance(use.lane, int):
+        if not use.direct or not isinstance(use.lane, int):
             break
         if use.lane not in seen and use.do is do:
             found[use.lane] = use

@@ -1,6 +1,6 @@
 """Where things stand in a program: blocks, the items in them, and the spots between items."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pto_buf.slots.flow import SiteKey
@@ -23,6 +23,9 @@ class BlockInfo:
     nodes: Block
     owner: Node | None
     path: tuple[Step, ...]
+    first: int
+    last: int
+    """Keys of the first and the last node of the block in the whole program, of which `nodes` may be a part."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,8 @@ class Span:
 
 @dataclass(frozen=True)
 class Tree:
-    """Blocks in program order (the body is block 0) and every access."""
+    """Blocks in program order (the body is block 0) and every access. It may be of a part of a program: the nodes are
+    then those of the whole, of which `inner` says what belongs to the part."""
 
     blocks: tuple[BlockInfo, ...]
     sites: tuple[Site, ...]
@@ -62,25 +66,72 @@ class Tree:
 
 
 def build_tree(program: Program) -> Tree:
+    """The tree of the whole program."""
+    (tree,) = _trees(program, lambda slots: 0, everything=True).values()
+    return tree
+
+
+def build_trees(program: Program, part_of: Mapping[int, int]) -> Mapping[int, Tree]:
+    """A tree for each part: its accesses and what is around them. `part_of` is the part of each slot set, by its key.
+
+    Their sizes add up to that of the program.
+    """
+    return _trees(program, part_of.__getitem__, everything=False)
+
+
+@dataclass
+class _Part:
+    """A block of one part: its nodes, each with the blocks inside."""
+
+    nodes: list[tuple[Node, tuple["_Part", ...]]]
+    first: int
+    last: int
+
+
+def _trees(program: Program, part_of: Callable[[int], int], *, everything: bool) -> Mapping[int, Tree]:
+    parts = _parts(program.body, part_of, everything)
+    if everything:
+        parts.setdefault(0, _Part([], -1, -1))
+    return {number: _tree(part, part_of, number) for number, part in sorted(parts.items())}
+
+
+def _parts(nodes: Block, part_of: Callable[[int], int], everything: bool) -> dict[int, _Part]:
+    found: dict[int, _Part] = {}
+    for node in nodes:
+        inside = [_parts(block, part_of, everything) for block in inner_blocks(node)]
+        if everything:
+            numbers = (0,)
+        elif isinstance(node, Op):
+            numbers = tuple(dict.fromkeys(part_of(access.slots.key) for access in node.accesses))
+        else:
+            numbers = tuple(dict.fromkeys(number for one in inside for number in one))
+        for number in numbers:
+            part = found.setdefault(number, _Part([], nodes[0].key, nodes[-1].key))
+            part.nodes.append((node, tuple(one.get(number) or _Part([], -1, -1) for one in inside)))
+    return found
+
+
+def _tree(body: _Part, part_of: Callable[[int], int], number: int) -> Tree:
     blocks: list[BlockInfo] = []
     sites: list[Site] = []
     inner: dict[int, tuple[int, ...]] = {}
 
-    def enter(nodes: Block, owner: Node | None, path: tuple[Step, ...]) -> int:
+    def enter(part: _Part, owner: Node | None, path: tuple[Step, ...]) -> int:
         key = len(blocks)
-        blocks.append(BlockInfo(key, nodes, owner, path))
-        for item, node in enumerate(nodes):
+        blocks.append(BlockInfo(key, tuple(node for node, _ in part.nodes), owner, path, part.first, part.last))
+        for item, (node, inside) in enumerate(part.nodes):
             here = (*path, Step(key, item))
             if isinstance(node, Op):
                 sites.extend(
-                    Site(SiteKey(node.key, index), node, access, here) for index, access in enumerate(node.accesses)
+                    Site(SiteKey(node.key, index), node, access, here)
+                    for index, access in enumerate(node.accesses)
+                    if part_of(access.slots.key) == number
                 )
-            parts = tuple(enter(part, node, here) for part in inner_blocks(node))
-            if parts:
-                inner[node.key] = parts
+            elif inside:
+                inner[node.key] = tuple(enter(one, node, here) for one in inside)
         return key
 
-    enter(program.body, None, ())
+    enter(body, None, ())
     return Tree(tuple(blocks), tuple(sites), inner)
 
 

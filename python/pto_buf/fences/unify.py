@@ -4,11 +4,11 @@ The ring is a common supersequence of their signatures. A lease that does not ne
 pipe takes the slot over and hands it on at once, so that every lane's tokens go round in one order.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
 
-from pto_buf.fences.phases import Pass, Piece, Shape, Signature
+from pto_buf.fences.phases import Half, Pass, Piece, Shape, Signature
 from pto_buf.hw import Pipe
 
 _LONGEST = 8
@@ -42,6 +42,8 @@ def stretched(shape: Shape, ring: Signature) -> Shape | None:
     """The shape with a pass for every pipe of the ring that its leases do not touch; None if a pass has no place."""
     if shape.signature == ring:
         return shape
+    if any(piece.half is not Half.BOTH for piece in shape.pieces):
+        return None
     numbers = _embedding(shape.signature, ring)
     real = [[piece for piece in shape.pieces if piece.phase == number] for number in range(len(shape.signature))]
     passes: list[Piece] = []
@@ -58,7 +60,7 @@ def stretched(shape: Shape, ring: Signature) -> Shape | None:
             passes += [Piece(number, pipe, host.span, host.lane, way) for host in hosts]
     moved = [replace(piece, phase=numbers[piece.phase]) for piece in shape.pieces]
     phase = {key: numbers[number] for key, number in shape.phase.items()}
-    return Shape(ring, (*moved, *passes), phase, shape.closing, numbers[0])
+    return replace(shape, signature=ring, pieces=(*moved, *passes), phase=phase, opening=numbers[0])
 
 
 def _embedding(signature: Signature, ring: Signature) -> list[int]:
@@ -77,7 +79,7 @@ def _last(pieces: Sequence[Piece]) -> Sequence[Piece] | None:
     """The pieces behind which their phase is over: the last pipe's, where several pipes share one place."""
     if len({piece.pipe for piece in pieces}) == 1:
         return pieces
-    if len({(piece.span.block, piece.lane.key) for piece in pieces}) == 1:
+    if len({(piece.span.block, _lane(piece)) for piece in pieces}) == 1:
         return [max(pieces, key=lambda piece: piece.span.last)]
     return None
 
@@ -93,5 +95,9 @@ def _same_block(
     if following < len(real):
         for host in hosts:
             for piece in real[following]:
-                if host.span.block == piece.span.block and host.lane.key == piece.lane.key:
+                if host.span.block == piece.span.block and _lane(host) == _lane(piece):
                     yield host, piece
+
+
+def _lane(piece: Piece) -> Hashable:
+    return piece.lane if isinstance(piece.lane, int) else piece.lane.key

@@ -1,0 +1,122 @@
+"""Shapes of leases that a loop carries from trip to trip.
+
+Each lease is opened at one piece of the first phase and taken over once at a piece of each later phase. Which of the
+shapes that are thought of here keeps that promise has to be tried out.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from pto_buf.fences.components import Component
+from pto_buf.fences.phases import Closing, Half, Piece, Shape, lane_is_known, pipes_of
+from pto_buf.fences.traces import Trace, in_order, traces
+from pto_buf.fences.tree import Site, Tree, common_block, span_in
+from pto_buf.hw import Pipe
+from pto_buf.slots.flow import Flow
+from pto_buf.slots.program import Loop, While
+from pto_buf.slots.terms import Term
+
+_Group = tuple[int | None, Term, Pipe]
+"""The block of the loop that they are in, if they are in it, slot index, pipe: accesses that one piece covers."""
+
+
+def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Shape]:
+    """Shapes to try where a loop inside the frame carries leases, the most parallel ones first."""
+    around = tree.loops_around(tree.blocks[component.frame].path)
+    carrier = _carrier(component, around, tree, flow)
+    if carrier is None:
+        return
+    found = traces(tree, component.sites, flow)
+    ordered = in_order(found, component.sites)
+    if ordered is None:
+        return
+    bodies = tree.inner[carrier.key]
+    runs = _runs(ordered)
+    for deep in (False, True):
+        pieces: list[Piece] = []
+        for number, run in enumerate(runs):
+            pieces += _pieces(number, run, bodies, deep, found)
+        if not all(lane_is_known(piece.lane, piece.span, tree) for piece in pieces):
+            continue
+        phase = {site.key: number for number, run in enumerate(runs) for site in run}
+        shape = Shape(tuple(pipes_of(run) for run in runs), tuple(pieces), phase, around, carried=True)
+        yield shape
+        for lag, to_lag in _closings(carrier, component.sites[0].access.slots.count):
+            yield replace(shape, closing=Closing(carrier.key, lag, to_lag))
+
+
+def _carrier(component: Component, around: tuple[int, ...], tree: Tree, flow: Flow) -> Loop | While | None:
+    """The one loop inside the frame that carries leases, or, of a `while` that does not, turns over slots."""
+    ways = [origin.carried_by for site in component.sites for origin in flow.origins[site.key]]
+    turns = [ended.carried_by for site in component.sites for ended in flow.ends.get(site.key, ())]
+    loops = {block.owner.key: block.owner for block in tree.blocks if isinstance(block.owner, Loop | While)}
+    for keys in (ways, turns):
+        carriers = {key for key in keys if key is not None and key not in around}
+        if carriers:
+            return loops.get(carriers.pop()) if len(carriers) == 1 else None
+    return None
+
+
+def _closings(carrier: Loop | While, slots: int) -> Iterator[tuple[int, bool]]:
+    if isinstance(carrier, While):
+        yield 1, False
+        return
+    for lag in range(1, slots + 1):
+        yield from ((lag, False), (lag, True))
+
+
+def _pieces(
+    number: int, run: Sequence[Site], bodies: Sequence[int], deep: bool, found: Sequence[Trace]
+) -> Iterator[Piece]:
+    """Pieces for each slot index and pipe, in the loop's body and outside of it.
+
+    The first phase stands where its write does, since only a write that runs opens a lease; a later one stands
+    in the body itself (so that every trip hands on), or, if `deep`, where its accesses do. Where a pipe meets a lease
+    of one phase at several indices, it takes over at the first and hands on at the last.
+    """
+    groups: dict[_Group, list[Site]] = {}
+    for site in run:
+        inside = next((step.block for step in site.path if step.block in bodies), None)
+        for pipe in site.op.pipes:
+            groups.setdefault((inside, site.access.term, pipe), []).append(site)
+    for group, sites in groups.items():
+        block = common_block([site.path for site in sites])
+        if group[0] is not None and number > 0 and not deep:
+            block = group[0]
+        half = _half(group, groups, found)
+        if half is not None:
+            yield Piece(number, group[2], span_in(block, sites), sites[0], half=half)
+
+
+def _half(group: _Group, groups: dict[_Group, list[Site]], found: Sequence[Trace]) -> Half | None:
+    """What the pipe does here: by the leases that meet it both here and elsewhere in the phase."""
+    mine = {site.key for site in groups[group]}
+    others = {site.key for other, sites in groups.items() if other != group and other[2] is group[2] for site in sites}
+    first = last = True
+    for trace in found:
+        here = [at for at, key in enumerate(trace) if key in mine]
+        there = [at for at, key in enumerate(trace) if key in others]
+        if here and there:
+            first = first and here[0] < there[0]
+            last = last and here[-1] > there[-1]
+    if first and last:
+        return Half.BOTH
+    return Half.ENTER if first else Half.LEAVE if last else None
+
+
+def _runs(sites: Sequence[Site]) -> list[list[Site]]:
+    """Cuts the accesses where a write follows another pipe's access, and where a read follows a write."""
+    runs: list[list[Site]] = []
+    writing = False
+    by_op: dict[int, list[Site]] = {}
+    for site in sites:
+        by_op.setdefault(site.op.key, []).append(site)
+    for of_op in by_op.values():
+        writes = any(site.access.role.writes for site in of_op)
+        same_pipes = bool(runs) and runs[-1][0].op.pipes == of_op[0].op.pipes
+        if runs and writes == writing and (not writes or same_pipes):
+            runs[-1].extend(of_op)
+        else:
+            runs.append(list(of_op))
+        writing = writes
+    return runs

@@ -1,0 +1,140 @@
+"""What rings cost: how many operations of small runs they hold back for longer than anything needs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pto_buf.fences.rehearsal import Fences, Player
+from pto_buf.fences.rings import Do, Placed, RingEvent, Use
+from pto_buf.fences.runs import always, numbers
+from pto_buf.fences.tree import Site, Span, Tree
+from pto_buf.hw import Pipe
+from pto_buf.slots.program import Node, Op, SlotSet
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Of `ops` operations on a pool, `held` wait for others on which nothing of theirs depends."""
+
+    held: int
+    ops: int
+
+    def __str__(self) -> str:
+        return f"{self.held} of {self.ops} operations on it, in trial runs, wait for one that they do not depend on"
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Overlap that was given up: which pool's, why, and what it costs."""
+
+    slots: SlotSet
+    pool: str
+    reason: str
+    cost: str
+
+    def __str__(self) -> str:
+        return f"{self.pool}: {self.reason}; {self.cost}"
+
+
+_Clock = dict[Pipe, int]
+"""For each pipe, how many of its operations on the pool are known to be over."""
+
+
+def loss(tree: Tree, home: Span, sites: Sequence[Site], rings: Sequence[tuple[Placed, Sequence[Use]]]) -> Loss:
+    """What the rings of one pool cost, over some small runs. Each comes with its uses, idle tokens too.
+
+    What an operation waits for only because a fence stands behind the loop or branch that holds what it depends on does
+    not count. `home`: the items around all accesses.
+    """
+    fences = Fences([(placed, use) for placed, uses in rings for use in uses])
+    regions = frozenset(node.key for node in tree.blocks[home.block].nodes if not isinstance(node, Op))
+    held = ops = 0
+    for unknown in _numbers(max(site.access.slots.count for site in sites)):
+        watch = _Watch(tree, sites, unknown, fences, regions)
+        watch.go()
+        held, ops = held + watch.held_back, ops + watch.ops
+    return Loss(held, ops)
+
+
+def _numbers(slots: int) -> Iterator[Iterator[int]]:
+    yield always(2 * slots + 1)
+    *_, last = numbers(slots)
+    yield last
+
+
+class _Watch(Player):
+    """Two clocks for each pipe: of what the tokens tell it, and of what its operations need."""
+
+    def __init__(
+        self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], fences: Fences, regions: frozenset[int]
+    ):
+        super().__init__(tree, sites, unknown, fences)
+        self.regions = regions
+        self.region: int | None = None
+        self.regions_of: dict[Pipe, list[int | None]] = {pipe: [] for pipe in Pipe}
+        """For each operation of a pipe, the loop or branch of the home block that it is in."""
+        self.told: dict[Pipe, _Clock] = {pipe: {} for pipe in Pipe}
+        self.needed: dict[Pipe, _Clock] = {pipe: {} for pipe in Pipe}
+        self.tokens: dict[tuple[int, RingEvent, int], _Clock] = {}
+        self.past: dict[object, dict[tuple[Pipe, bool], _Clock]] = {}
+        self.pool = len({site.access.slots.key for site in sites}) > 1
+        self.ops = self.held_back = 0
+
+    def before(self, node: Node) -> None:
+        super().before(node)
+        if node.key in self.regions:
+            self.region = node.key
+
+    def behind(self, node: Node) -> None:
+        if node.key in self.regions:
+            self.region = None
+        super().behind(node)
+
+    def use(self, number: int, placed: Placed, use: Use) -> None:
+        token = (number, use.event, self.lane_of(use, placed.lanes))
+        if use.do is Do.SET:
+            self.tokens[token] = dict(self.told[use.event.src])
+        else:
+            _learn(self.told[use.event.dst], self.tokens.pop(token, {}))
+
+    def op(self, accesses: Sequence[tuple[Site, int]]) -> None:
+        if not accesses:
+            return
+        self.ops += 1
+        pipes = accesses[0][0].op.pipes
+        for pipe in pipes:
+            for site, lane in accesses:
+                for (_, writes), clock in self.past.get(self._bytes(site, lane), {}).items():
+                    if writes or site.access.role.writes:
+                        _learn(self.needed[pipe], clock)
+        self.held_back += any(self._held_back(pipe) for pipe in pipes)
+        for pipe in pipes:
+            self.regions_of[pipe].append(self.region)
+            for clock in (self.told[pipe], self.needed[pipe]):
+                clock[pipe] = clock.get(pipe, 0) + 1
+            for site, lane in accesses:
+                past = self.past.setdefault(self._bytes(site, lane), {})
+                past[pipe, site.access.role.writes] = dict(self.needed[pipe])
+
+    def _held_back(self, pipe: Pipe) -> bool:
+        """Whether the next operation of a pipe waits for one of another that it need not wait for."""
+        for other, known in self.told[pipe].items():
+            needed = self.needed[pipe].get(other, 0)
+            if other is pipe or known <= needed:
+                continue
+            region = self.regions_of[other][needed - 1] if needed else None
+            if (
+                region is None
+                or region == self.region
+                or any(one != region for one in self.regions_of[other][needed:known])
+            ):
+                return True
+        return False
+
+    def _bytes(self, site: Site, lane: int) -> object:
+        """What the access conflicts over: its slot, or all bytes of sets that share theirs."""
+        return None if self.pool else (site.access.slots.key, lane)
+
+
+def _learn(mine: _Clock, told: Mapping[Pipe, int]) -> None:
+    for pipe, number in told.items():
+        mine[pipe] = max(mine.get(pipe, 0), number)

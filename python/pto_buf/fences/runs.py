@@ -1,0 +1,175 @@
+"""Running a part of a program for small numbers, in the order of issue."""
+
+import random
+from collections.abc import Iterator, Sequence
+
+from pto_buf.fences.tree import Site, Tree
+from pto_buf.slots.fold import fold
+from pto_buf.slots.program import Branch, Loop, Node, Op, While
+from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term
+
+_STEPS = 20_000
+"""Items that one run goes through at most; a longer one is watched only so far."""
+
+
+class UndefinedError(Exception):
+    """The numbers lead to a slot that does not exist or was never written: no run of an accepted program does."""
+
+
+class TiredError(Exception):
+    """The run has gone on for long enough."""
+
+
+def numbers(slots: int) -> Iterator[Iterator[int]]:
+    """What unknown values are, in each run worth making: all alike and small, then mixed."""
+    for value in dict.fromkeys((0, 1, 2, 3, slots, slots + 1, 2 * slots + 1)):
+        yield always(value)
+    for seed in range(8):
+        yield _drawn(random.Random(seed), 2 * slots + 2)
+
+
+def always(value: int) -> Iterator[int]:
+    while True:
+        yield value
+
+
+def _drawn(source: random.Random, below: int) -> Iterator[int]:
+    while True:
+        yield source.randrange(below)
+
+
+class Run:
+    """One run. Unknown values are drawn from `unknown`; a key keeps its value for as long as it is one number."""
+
+    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int]):
+        self.tree = tree
+        self.of_op: dict[int, list[Site]] = {}
+        for site in sites:
+            self.of_op.setdefault(site.op.key, []).append(site)
+        self._unknown = unknown
+        self._values: dict[int, int] = {}
+        self._drawn: dict[int, dict[int, int]] = {}
+        """By the loop in whose trips they are drawn anew, values of unknowns."""
+        self._written: set[tuple[int, int]] = set()
+        self._steps = 0
+
+    def go(self) -> bool:
+        """Runs to the end. Returns whether it got there: not if the numbers are none of an accepted program's."""
+        try:
+            self.block(0)
+        except (UndefinedError, TiredError):
+            return False
+        return True
+
+    # --- what a run does besides ---
+
+    def before(self, node: Node) -> None:
+        """Called before each node."""
+
+    def behind(self, node: Node) -> None:
+        """Called behind each node."""
+
+    def op(self, accesses: Sequence[tuple[Site, int]]) -> None:
+        """Called for each op, with its accesses and the slots that they touch."""
+        for site, lane in accesses:
+            self.access(site, lane)
+
+    def access(self, site: Site, lane: int) -> None:
+        """Called for each access."""
+
+    # --- the walk ---
+
+    def block(self, block: int) -> None:
+        for node in self.tree.blocks[block].nodes:
+            self._steps += 1
+            if self._steps > _STEPS:
+                raise TiredError
+            self.before(node)
+            match node:
+                case Op():
+                    self.op([(site, self._lane(site)) for site in self.of_op.get(node.key, ())])
+                case Loop():
+                    self._loop(node)
+                case Branch():
+                    self.block(self.tree.inner[node.key][0 if self.value(node.condition) else 1])
+                case While():
+                    self._while(node)
+                case _:
+                    pass
+            self.behind(node)
+
+    def bounds(self, node: Loop) -> tuple[int, int, int]:
+        """The counter's first value, the value behind its last trip, and the step."""
+        lower, upper, step = (self.value(term) for term in (node.lower, node.upper, node.step))
+        step = max(step, 1)
+        return lower, lower + len(range(lower, upper, step)) * step, step
+
+    def trip(self, node: Loop | While, counter: int) -> None:
+        """Begins a trip: sets the counter, and forgets what is drawn anew in each trip."""
+        self._values[node.var.key] = counter
+        self._drawn.pop(node.key, None)
+
+    def carry(self, node: Loop | While) -> None:
+        """Ends a trip: hands on what the loop carries."""
+        following = [self.value(carried.next) for carried in node.carried]
+        for carried, number in zip(node.carried, following, strict=True):
+            self._values[carried.var.key] = number
+
+    def _loop(self, node: Loop) -> None:
+        first, end, step = self.bounds(node)
+        self._start(node)
+        for counter in range(first, end, step):
+            self.trip(node, counter)
+            self.block(self.tree.inner[node.key][0])
+            self.carry(node)
+        self._values[node.var.key] = end
+
+    def _while(self, node: While) -> None:
+        self._start(node)
+        before, after = self.tree.inner[node.key]
+        last = next(self._unknown) % 6
+        for counter in range(last + 1):
+            self.trip(node, counter)
+            self.block(before)
+            if counter < last:
+                self.block(after)
+                self.carry(node)
+
+    def _start(self, node: Loop | While) -> None:
+        for carried in node.carried:
+            self._values[carried.var.key] = self.value(carried.init)
+
+    def _lane(self, site: Site) -> int:
+        lane = self.value(site.access.term)
+        slot = (site.access.slots.key, lane)
+        if not 0 <= lane < site.access.slots.count or (slot not in self._written and not site.access.role.writes):
+            raise UndefinedError
+        if site.access.role.writes:
+            self._written.add(slot)
+        return lane
+
+    def value(self, term: Term) -> int:
+        match term:
+            case Const():
+                return term.value
+            case Apply():
+                result = fold(term.fn, self.value(term.left), self.value(term.right))
+                return 0 if result is None else result
+            case Select():
+                return self.value(term.if_true if self.value(term.condition) else term.if_false)
+            case Opaque():
+                drawn = self._drawn.setdefault(-1 if term.loop is None else term.loop, {})
+                if term.key not in drawn:
+                    drawn[term.key] = self._draw(term.low, term.high)
+                return drawn[term.key]
+            case _:
+                if term.key not in self._values:
+                    self._values[term.key] = self._draw(term.low, term.high)
+                return self._values[term.key]
+
+    def _draw(self, low: int, high: int) -> int:
+        """A value of the run's, moved into the interval where it lies outside."""
+        value = next(self._unknown)
+        if value < low or value > high:
+            value = low + value % (high - low + 1)
+        return value

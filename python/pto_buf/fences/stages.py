@@ -1,0 +1,62 @@
+"""What follows what in one block: its items in stages, each of which conflicts with the one before."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pto_buf.fences.phases import pipes_of
+from pto_buf.fences.tree import Site, Span, Tree
+from pto_buf.hw import Pipe
+from pto_buf.slots.program import Op
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Items of one block one behind the other: writes of one pipe, reads of some, or one item with pipes taking turns.
+
+    In a `mixed` stage, an item with blocks inside, several pipes conflict with each other.
+    """
+
+    sites: tuple[Site, ...]
+    span: Span
+    pipes: tuple[Pipe, ...]
+    writes: bool
+    mixed: bool
+
+    def part(self, pipe: Pipe) -> Span:
+        """The items of the stage in which a pipe has work."""
+        items = [site.path[self._depth].item for site in self.sites if pipe in site.op.pipes]
+        return Span(self.span.block, min(items), max(items))
+
+    @property
+    def _depth(self) -> int:
+        return next(depth for depth, step in enumerate(self.sites[0].path) if step.block == self.span.block)
+
+
+def stages(block: int, sites: Sequence[Site], tree: Tree) -> list[Stage]:
+    """The stages of a block that all `sites` are in, given in program order."""
+    found: list[Stage] = []
+    for item, group in _by_item(block, sites):
+        pipes = pipes_of(group)
+        writes = any(site.access.role.writes for site in group)
+        mixed = writes and len(pipes) > 1 and not isinstance(tree.blocks[block].nodes[item], Op)
+        last = found[-1] if found else None
+        alike = last is not None and not mixed and not last.mixed and writes == last.writes
+        if last is not None and alike and (not writes or (pipes == last.pipes and len(pipes) == 1)):
+            together = (*last.sites, *group)
+            found[-1] = Stage(together, Span(block, last.span.first, item), pipes_of(together), writes, False)
+            continue
+        found.append(Stage(tuple(group), Span(block, item, item), pipes, writes, mixed))
+    return found
+
+
+def _by_item(block: int, sites: Sequence[Site]) -> Iterator[tuple[int, list[Site]]]:
+    if not sites:
+        return
+    depth = next(depth for depth, step in enumerate(sites[0].path) if step.block == block)
+    group: list[Site] = []
+    for site in sites:
+        if group and group[-1].path[depth].item != site.path[depth].item:
+            yield group[-1].path[depth].item, group
+            group = []
+        group.append(site)
+    yield group[-1].path[depth].item, group
