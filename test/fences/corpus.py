@@ -225,7 +225,7 @@ def through(slots: int) -> SlotText:
 
 def seven_pools() -> SlotText:
     """B26: seven sets of one slot, two of which nothing uses."""
-    kernel = SlotText(Y=1, **{f"P{number}": 1 for number in range(7)})
+    kernel = SlotText(Y=1, P0=1, P1=1, P2=1, P3=1, P4=1, P5=1, P6=1)
     with _sum(kernel), kernel.loop("i", 0, "n"):
         for number in (0, 1, 3, 4, 6):
             kernel.load(f"P{number}", row="i")
