@@ -20,7 +20,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ConditionOp, ForOp, WhileOp, YieldOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from pto_buf.dialect.tile_op import constant_of
@@ -166,12 +166,13 @@ class _Rewriting:
         if isinstance(type, AnyFloat):
             zero = put(arith.ConstantOp(FloatAttr(-0.0, type)))
             return put(arith.SubfOp(zero, put(arith.NegfOp(value))))
-        if isinstance(type, IntegerType) and type.width.data == 1:
+        if _width(type) == 1:
             wide = IntegerType(32)
             return put(arith.CmpiOp(put(arith.ExtUIOp(value, wide)), self.constants.get(1, wide), "uge"))
         if isinstance(type, IndexType | IntegerType):
-            negative = put(arith.MuliOp(value, self.constants.get(-1, type)))
-            return put(arith.SubiOp(self.constants.get(0, type), negative))
+            number = cast(IndexType | IntegerType, type)
+            negative = put(arith.MuliOp(value, self.constants.get(-1, number)))
+            return put(arith.SubiOp(self.constants.get(0, number), negative))
         raise DiagnosticError.at(
             place_of(user),
             f"a loop passes a {type} from one carried name on to another, which the assembler gets wrong",
@@ -190,9 +191,9 @@ class _Rewriting:
     def _conversion(self, op: Operation) -> None:
         """max(x, min(x, 0)) is x."""
         (value,) = op.operands
-        type = value.type
-        if isinstance(type, IntegerType) and 1 < type.width.data < 64 and isinstance(value.owner, _WRAPPING):
-            put, zero = _Before(op), self.constants.get(0, type)
+        width = _width(value.type)
+        if width is not None and 1 < width < 64 and isinstance(value.owner, _WRAPPING):
+            put, zero = _Before(op), self.constants.get(0, IntegerType(width))
             op.operands[0] = put(arith.MaxSIOp(value, put(arith.MinSIOp(value, zero))))
 
     def _sum_of_floats(self, op: arith.AddfOp) -> None:
@@ -202,6 +203,11 @@ class _Rewriting:
         op.result.replace_all_uses_with(difference)
         op.detach()
         op.erase()
+
+
+def _width(type: Attribute) -> int | None:
+    """The bits of an integer type; None for every other type."""
+    return cast(IntegerType, type).width.data if isinstance(type, IntegerType) else None
 
 
 class _Before:

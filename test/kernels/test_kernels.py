@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from pto_buf.compiler import Compiled, compile_file
+from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
+from pto_buf.hw import A5
 from pto_buf.printing import text_of
 from pto_buf.run import Case, load_cases, run_case
 from pto_buf.sim.orders import order_named
 from pto_buf.source import parse_text
 from pto_buf.universe import make_context
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "sources"
 GOOD = ("accumulate", "panels", "streams", "spellings", "softmax")
 
 
@@ -41,7 +43,7 @@ def test_values_are_right_in_every_order(name: str, case: Case, order: str):
 @pytest.mark.parametrize(("name", "kernel"), KERNELS)
 def test_it_compiles_and_is_proven_for_the_other_chips_too(name: str, kernel: str):
     result = compiled(name, kernel, "a5")
-    assert result.module.attributes["pto.target_arch"].data == "a5"
+    assert target_of(result.module) is A5
     (case, *_) = [case for case in cases(name) if case.kernel == kernel]
     assert run_case(case, result.module, order_named("late")).passed
 

@@ -105,7 +105,8 @@ def _histogram(operands: Operands, attrs: Attrs) -> Array:
     wide = operands["src"].dtype.itemsize == 4
     old = attrs.get("isMSB")
     byte = int(attrs.get("byte", "1")) if old is None else int(old == "true")
-    result: Array = np.zeros(operands["dst"].shape, np.int64)
+    dst: Array = operands["dst"]
+    result: Array = np.zeros((dst.shape[0], dst.shape[1]), np.int64)
     for row in range(src.shape[0]):
         kept = src[row]
         for position, higher in enumerate(range(3 if wide else 1, byte, -1)):
