@@ -25,6 +25,7 @@ def pipeline(options: PipelineOptions) -> str:
         [
             "ptobuf-verify-slots",
             "ptobuf-plan-memory{check-only=true}",
+            "ptobuf-canonicalize",
             f"ptobuf-schedule{factor}",
             "ptobuf-verify-slots",
             "ptobuf-plan-memory",
