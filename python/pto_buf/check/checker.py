@@ -6,14 +6,19 @@ from dataclasses import replace
 from xdsl.dialects import func
 
 from pto_buf.check.build import build
-from pto_buf.check.concrete import Choice, check_run, data_dependent, open_arguments
-from pto_buf.check.findings import Status, Verdict
+from pto_buf.check.concrete import check_run, data_dependent, open_arguments, streams_of
+from pto_buf.check.findings import Finding, RunValues, Status, Verdict
 from pto_buf.check.model import model_of
+from pto_buf.check.parallel import lost_parallelism
 from pto_buf.check.program import Program
 from pto_buf.check.prove import prove
 from pto_buf.check.rewrite import with_values
+from pto_buf.check.run import Choice
+from pto_buf.check.timeline import timeline
+from pto_buf.check.useless import useless_fences
+from pto_buf.check.words import lost_words
 from pto_buf.dialect.tile_op import target_of
-from pto_buf.errors import UsageError, near_miss
+from pto_buf.errors import Diagnostic, Note, Severity, UsageError, near_miss
 from pto_buf.hw import Target
 
 COUNTED_STEPS = 100_000
@@ -41,7 +46,49 @@ def check(
             return verdict
     verdict = prove(with_values(program, given), model)
     run = tuple((program.variables[key].var.name, value) for key, value in given.items())
-    return replace(verdict, findings=tuple(replace(one, run=run + one.run) for one in verdict.findings))
+    return replace(verdict, findings=tuple(_given(one, run, given) for one in verdict.findings))
+
+
+def _given(finding: Finding, run: RunValues, given: Mapping[int, int]) -> Finding:
+    """The finding of a program in which some arguments were given, as one of the program in which they were not."""
+    choice = finding.choice
+    if choice is not None:
+        choice = replace(choice, arguments={**choice.arguments, **given})
+    return replace(finding, run=run + finding.run, choice=choice)
+
+
+def timeline_of(function: func.FuncOp, finding: Finding) -> str:
+    """The run that shows a finding, as a table; nothing for a finding without one."""
+    if finding.choice is None:
+        return ""
+    return timeline(streams_of(build(function), finding.choice), finding)
+
+
+def hints(function: func.FuncOp, target: Target | None = None, *, global_raw: bool = False) -> tuple[Diagnostic, ...]:
+    """For a proven kernel, a warning for each barrier, and each event's sets and waits, that it is proven without."""
+    program = build(function)
+    model = model_of(target or target_of(function), entry=program.entry, global_raw=global_raw)
+    found: list[Diagnostic] = []
+    for sites in useless_fences(program, model):
+        notes = tuple(Note(site.place, f"{site.name} with it") for site in sites[1:])
+        words = f"{sites[0].name}: without this fence the kernel is proven too"
+        found.append(Diagnostic(words, sites[0].place, notes, None, "useless-fence", Severity.WARNING))
+    return tuple(found)
+
+
+def lost(function: func.FuncOp, values: Mapping[str, int], target: Target | None = None) -> tuple[Diagnostic, ...]:
+    """For a run with these arguments, a warning for each pair of ops that is ordered without need.
+
+    Raises UsageError if an argument has no value.
+    """
+    program = build(function)
+    given = arguments_by_name(program, values)
+    missing = [var.name for var in open_arguments(program) if var.key not in given]
+    if missing:
+        raise UsageError(f"to say what a run gives away, '{missing[0]}' needs a number", f"--trip {missing[0]}=4")
+    model = model_of(target or target_of(function), entry=program.entry)
+    pairs = [one for stream in streams_of(program, Choice(given)) for one in lost_parallelism(stream.steps, model)]
+    return tuple(lost_words(pair) for pair in pairs)
 
 
 def arguments_by_name(program: Program, values: Mapping[str, int]) -> dict[int, int]:

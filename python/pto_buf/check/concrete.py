@@ -1,29 +1,19 @@
 """Judging a kernel for given trip counts, exactly; and, where they are not given, for a grid of small ones. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
-from pto_buf.check.findings import Finding, RunValues, Status, Verdict
+from pto_buf.check.findings import Finding, Status, Verdict
 from pto_buf.check.model import Model
 from pto_buf.check.order import judge, judge_streams
 from pto_buf.check.program import Fresh, Kind, Program
-from pto_buf.check.run import MAX_STEPS, Outcome, RunError, always_zero, streams
+from pto_buf.check.run import MAX_STEPS, Choice, Outcome, RunError, always_zero, streams
 from pto_buf.check.steps import Step, Stream
 from pto_buf.check.terms import Var
 
 GRID_RUNS = 256
 """Runs of the grid at most."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One run: arguments by variable key, and how data-dependent values come out."""
-
-    arguments: Mapping[int, int]
-    outcome: Outcome = always_zero
-    outcome_values: RunValues = ()
-    """The same, for people."""
 
 
 def streams_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Stream]:
@@ -59,7 +49,7 @@ def check_run(program: Program, model: Model, choice: Choice, limit: int = MAX_S
     run = tuple((program.variables[key].var.name, value) for key, value in choice.arguments.items())
     run += choice.outcome_values
     status = Status.WRONG if result.findings else Status.PROVEN
-    return Verdict(status, program.name, tuple(replace(finding, run=run) for finding in result.findings))
+    return Verdict(status, program.name, tuple(replace(finding, run=run, choice=choice) for finding in result.findings))
 
 
 def grid(program: Program, given: Mapping[int, int], largest: int = 9) -> Iterator[Choice]:

@@ -75,7 +75,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class _State:
+class State:
     """`ats` is where each core is, or _ENDED; `turn` is the core that goes on."""
 
     ats: tuple[int, ...]
@@ -88,10 +88,10 @@ class _State:
     def at(self) -> int:
         return self.ats[self.turn]
 
-    def moved(self, at: int, facts: Facts, knowledge: Knowledge, trail: Trail, turn: int | None = None) -> "_State":
+    def moved(self, at: int, facts: Facts, knowledge: Knowledge, trail: Trail, turn: int | None = None) -> "State":
         """The core whose turn it is stands at `at` now; perhaps it is another's turn."""
         ats = (*self.ats[: self.turn], at, *self.ats[self.turn + 1 :])
-        return _State(ats, self.turn if turn is None else turn, facts, knowledge, trail)
+        return State(ats, self.turn if turn is None else turn, facts, knowledge, trail)
 
 
 _ENDED = -1
@@ -123,20 +123,28 @@ class Explorer:
         self._alarms = Alarms(bits, len(setting.whole.kinds))
         self._effects = Effects(setting.whole, setting.ground, bits, self._alarms, setting.model)
         self._tracker = tracker
-        self._queue: deque[_State] = deque()
-        self._seen: set[object] = set()
+        self._queue: deque[State] = deque()
+        self._seen: dict[object, State] = {}
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states that were found, where paths meet or part."""
+        return tuple(self._seen.values())
 
     # --- the walk ---
 
     def explore(self) -> Explored:
         """Goes on until the states repeat."""
-        starts = self._whole.starts
-        self._add(_State(starts, 0, self._start(), Knowledge.nothing(len(starts)), None))
+        self._begin()
         while self._queue and not self._alarms.all_gone:
             if len(self._seen) > self._limit:
                 return Explored(self._alarms, len(self._seen), False)
             self._go(self._queue.popleft())
         return Explored(self._alarms, len(self._seen), True)
+
+    def _begin(self) -> None:
+        starts = self._whole.starts
+        self._add(State(starts, 0, self._start(), Knowledge.nothing(len(starts)), None))
 
     def _start(self) -> Facts:
         facts: Facts | None = NOTHING
@@ -149,16 +157,16 @@ class Explorer:
         assert facts is not None
         return facts
 
-    def _add(self, state: _State) -> None:
+    def _add(self, state: State) -> None:
         """Keeps only what matters from here on; goes on later unless the like was seen."""
         if self._tracker is not None and self._tracker.settled(state.knowledge):
             return
         state, key = self._kept(state)
         if key not in self._seen:
-            self._seen.add(key)
+            self._seen[key] = state
             self._queue.append(state)
 
-    def _kept(self, state: _State) -> tuple[_State, object]:
+    def _kept(self, state: State) -> tuple[State, object]:
         """The state without what nothing asks any more, and a key that is equal for equal ones."""
         places = [at for at in state.ats if at != _ENDED]
         live = _NO_KEYS.union(*(self._setting.live[at] for at in places))
@@ -175,7 +183,7 @@ class Explorer:
         knowledge.pending -= self._alarms.gone_flags
         return replace(state, facts=facts), (state.ats, state.turn, facts.key(), knowledge.key())
 
-    def _ask(self, state: _State, asked: Asked) -> None:
+    def _ask(self, state: State, asked: Asked) -> None:
         """Goes on once for each answer. An answer that leaves the facts as they are would be asked for again."""
         _, before = self._kept(replace(state, knowledge=state.knowledge.copy()))
         for case in cases(self._scope, state.facts, asked.question):
@@ -188,7 +196,7 @@ class Explorer:
                 return
             self._add(answered)
 
-    def _go(self, state: _State) -> None:
+    def _go(self, state: State) -> None:
         """Runs on to the next place where paths meet, to a question, or to another core's turn."""
         at, facts, knowledge, trail = state.at, state.facts, state.knowledge.copy(), state.trail
         first = True
@@ -245,7 +253,7 @@ class Explorer:
 
     # --- several cores ---
 
-    def _pass_on(self, state: _State, end: int = 0) -> None:
+    def _pass_on(self, state: State, end: int = 0) -> None:
         """The next core that has not ended goes on. When all have, they ended at instruction `end`."""
         turn = self._next(state)
         if turn is None:
@@ -254,12 +262,12 @@ class Explorer:
             self._add(replace(state, turn=turn))
 
     @staticmethod
-    def _next(state: _State) -> int | None:
+    def _next(state: State) -> int | None:
         count = len(state.ats)
         order = [(state.turn + step) % count for step in range(1, count + 1)]
         return next((core for core in order if state.ats[core] != _ENDED), None)
 
-    def _await(self, state: _State, one: Await, reason: Reason) -> bool:
+    def _await(self, state: State, one: Await, reason: Reason) -> bool:
         """Whether the wait of the core whose turn it is is over. If not, another one goes on. Raises Asked."""
         heard = self._effects.can_hear(state.at, one, reason, state.knowledge)
         if heard:
@@ -272,7 +280,7 @@ class Explorer:
             self._add(replace(state, turn=turn))
         return False
 
-    def _able(self, state: _State, reason: Reason) -> int | None:
+    def _able(self, state: State, reason: Reason) -> int | None:
         """The next core that does not wait in vain; if there is none, all are stuck. Raises Asked."""
         waiting: list[tuple[int, Await]] = []
         count = len(state.ats)
@@ -289,7 +297,7 @@ class Explorer:
         return None
 
     def _track(
-        self, state: _State, tracker: Tracker, at: int, reason: Reason, knowledge: Knowledge, trail: Trail
+        self, state: State, tracker: Tracker, at: int, reason: Reason, knowledge: Knowledge, trail: Trail
     ) -> None:
         """Compares the op with the access in mind; if there is none yet, goes on both with this one and without."""
         fault = tracker.conflict(at, reason, knowledge)

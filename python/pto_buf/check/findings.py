@@ -1,10 +1,11 @@
 """What the checker finds, as data, and the verdict. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
 from pto_buf.check.program import Site
+from pto_buf.check.run import Choice
 from pto_buf.check.steps import Trips
 from pto_buf.hw import Pipe, Space
 
@@ -60,6 +61,8 @@ class Finding:
     """The number of a signal between cores."""
     run: "RunValues" = ()
     """The arguments and data-dependent values of a run that shows it."""
+    choice: Choice | None = field(default=None, compare=False, repr=False)
+    """The same, for walking that run again."""
 
     @property
     def key(self) -> tuple[object, ...]:

@@ -1,9 +1,10 @@
 """The proof for all runs of a kernel: goals, in groups, in stages. Pure."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import lcm, prod
+from typing import TypeVar
 
 from pto_buf.check.alarms import Alarm
 from pto_buf.check.concrete import check_run, search
@@ -11,16 +12,14 @@ from pto_buf.check.explore import Explorer, Setting
 from pto_buf.check.facts import Scope
 from pto_buf.check.findings import Finding, Status, Verdict
 from pto_buf.check.ground import Ground, survey_ground
-from pto_buf.check.knowledge import Goal, Line, lay_out
+from pto_buf.check.knowledge import Goal, lay_out
 from pto_buf.check.liveness import joins, live_residues, live_variables
 from pto_buf.check.model import Model
+from pto_buf.check.outline import enclosing, lines_of
 from pto_buf.check.prepare import Prepared, prepare
 from pto_buf.check.program import (
     Await,
-    Branch,
     Code,
-    Instruction,
-    Jump,
     Local,
     Lock,
     Program,
@@ -29,7 +28,6 @@ from pto_buf.check.program import (
     Signal,
     WaitFlag,
 )
-from pto_buf.check.signals import Lines
 from pto_buf.check.survey import Demand, Forms, between_cores, forms_of, terms_of
 from pto_buf.check.terms import Term
 from pto_buf.check.tracker import Tracker, make_tracker
@@ -37,7 +35,7 @@ from pto_buf.check.values import ValueSets
 from pto_buf.check.whole import Whole, one_core, whole_block
 from pto_buf.check.windows import Tracking, tracking_forms, trackings
 from pto_buf.check.witness import witnesses
-from pto_buf.hw import CORE_SIGNALS, Pipe
+from pto_buf.hw import Pipe
 
 Moduli = tuple[tuple[int, int], ...]
 """Variable and modulus, by key."""
@@ -52,10 +50,10 @@ ASSUMPTIONS = (
     "different pointer arguments are different arrays",
 )
 
-CORE_SIGNAL_IDS = max(CORE_SIGNALS.values())
-
 _MOST_WITNESSES = 24
 _WIDER = 4
+_LAST_STAGE = 4
+_E = TypeVar("_E", bound=Explorer)
 
 
 @dataclass
@@ -65,6 +63,10 @@ class Proof:
     findings: tuple[Finding, ...] = ()
     open: list[str] = field(default_factory=list[str])
     states: int = 0
+    groups: list[tuple[tuple[Goal, ...], Moduli, int]] = field(
+        default_factory=list[tuple[tuple[Goal, ...], Moduli, int]]
+    )
+    """The goals that were proven together, what residues were followed, and in which stage."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ class Prover:
         demands = self.demands()
         every = tuple(dict.fromkeys(demands.values()))
         left: dict[Goal, str] = dict.fromkeys(demands, "")
-        for stage in range(5):
+        for stage in range(_LAST_STAGE + 1):
             groups: dict[tuple[Moduli, ...], list[Goal]] = {}
             for goal in left:
                 groups.setdefault(self._tries(stage, demands[goal], every), []).append(goal)
@@ -245,18 +247,7 @@ class Prover:
         return left
 
     def _explore(self, moduli: Moduli, goals: Sequence[Goal], stage: int) -> dict[Goal, str]:
-        window = self._windows.get(goals[0])
-        forms = self._forms if window is None else window.forms
-        wider = _WIDER if stage == 4 else 0
-        followed = {form: (low - wider, high + wider) for form, (low, high) in forms.bounds.items()}
-        scope = Scope(followed, dict(moduli), self._prepared.known)
-        residues = live_residues(self._code, terms_of, stage > 0)
-        if window is None:
-            bits = lay_out(goals, self._ground, self._model, self._cores)
-            outcome = Explorer(self._setting, scope, bits, residues, self._limit).explore()
-        else:
-            tracker = window.tracker
-            outcome = Explorer(window.setting, scope, tracker.bits, residues, self._limit, tracker).explore()
+        outcome = self.explorer(Explorer, moduli, goals, stage).explore()
         self._proof.states += outcome.states
         if not outcome.complete:
             if len(goals) > 1:
@@ -267,7 +258,33 @@ class Prover:
         for alarm in outcome.alarms.alarms[:_MOST_WITNESSES]:
             self._confirm(alarm)
         left.update({alarm.goal: self._alarm_words(alarm) for alarm in outcome.alarms.alarms})
+        proven = tuple(goal for goal in goals if goal not in left)
+        if proven:
+            self._proof.groups.append((proven, moduli, stage))
         return left
+
+    def explorer(self, kind: type[_E], moduli: Moduli, goals: Sequence[Goal], stage: int) -> _E:
+        """What goes through the states for these goals, following these residues."""
+        window = self._windows.get(goals[0])
+        forms = self._forms if window is None else window.forms
+        wider = _WIDER if stage == _LAST_STAGE else 0
+        followed = {form: (low - wider, high + wider) for form, (low, high) in forms.bounds.items()}
+        scope = Scope(followed, dict(moduli), self._prepared.known)
+        residues = live_residues(self._code, terms_of, stage > 0)
+        if window is None:
+            bits = lay_out(goals, self._ground, self._model, self._cores)
+            return kind(self._setting, scope, bits, residues, self._limit)
+        return kind(window.setting, scope, window.tracker.bits, residues, self._limit, window.tracker)
+
+    @property
+    def cores(self) -> int:
+        """How many cores it looks at."""
+        return self._cores
+
+    @property
+    def code(self) -> Code:
+        """The code that states refer to."""
+        return self._code
 
     def _confirm(self, alarm: Alarm) -> None:
         """Looks for a run that shows it, and keeps all that is wrong in that run."""
@@ -297,49 +314,32 @@ class Prover:
         return "an event id could not be worked out"
 
 
-def enclosing(code: Sequence[Instruction]) -> list[tuple[Term, ...]]:
-    """For each instruction, the conditions under which it stands."""
-    around: list[tuple[Term, ...]] = [()] * len(code)
-    stack: list[tuple[int, Term]] = []
-    for at, one in enumerate(code):
-        while stack and stack[-1][0] <= at:
-            stack.pop()
-        around[at] = tuple(dict.fromkeys(condition for _, condition in stack))
-        if isinstance(one, Branch):
-            last = code[one.otherwise - 1]
-            end = last.target if isinstance(last, Jump) and last.target >= one.otherwise else one.otherwise
-            stack.append((end, one.condition))
-    return around
+def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:
+    """Each part of the proof when it is done. If all are complete, the program is proven.
 
-
-def lines_of(whole: Whole, values: ValueSets, model: Model) -> dict[Line, list[int]]:
-    """Every line that a signal may take or be heard on, with the instructions that do so."""
-    ways = Lines(whole.kinds, model.broadcast)
-    found: dict[Line, list[int]] = {}
-    for at, one in enumerate(whole.code.instructions):
-        if not isinstance(one, Signal | Await):
-            continue
-        known = values.of(one.lane)
-        for id in range(CORE_SIGNAL_IDS) if known is None else sorted(known):
-            core = whole.core_of(at)
-            lines = ways.sent_by(core, one.pipe, id) if isinstance(one, Signal) else ways.heard_by(core, id)
-            for line in lines:
-                found.setdefault(line, []).append(at)
-    return found
+    Of a mixed kernel each core by itself comes first: what it proves without the others needs no look at all of them
+    together.
+    """
+    if len(program.codes) == 1:
+        prover = Prover(program, model, one_core(program))
+        yield prover, prover.prove()
+        return
+    proofs: list[Proof] = []
+    for number in range(len(program.codes)):
+        prover = Prover(program, model, one_core(program, number))
+        proofs.append(prover.prove())
+        if proofs[-1].findings or not proofs[-1].open:
+            yield prover, proofs[-1]
+    if any(proof.findings for proof in proofs):
+        return
+    prover = Prover(program, model, whole_block(program), only_between=not any(proof.open for proof in proofs))
+    yield prover, prover.prove()
 
 
 def prove(program: Program, model: Model) -> Verdict:
     """The verdict for every run."""
-    if len(program.codes) == 1:
-        proofs = [Prover(program, model, one_core(program)).prove()]
-        open = proofs[0].open
-    else:
-        # Each core by itself first: what it proves without the others needs no look at all of them together.
-        proofs = [Prover(program, model, one_core(program, number)).prove() for number in range(len(program.codes))]
-        settled = not any(proof.open for proof in proofs)
-        if not any(proof.findings for proof in proofs):
-            proofs.append(Prover(program, model, whole_block(program), only_between=settled).prove())
-        open = proofs[-1].open
+    proofs = [proof for _, proof in provers(program, model)]
+    open = [reason for proof in proofs for reason in proof.open]
     more = {finding.key: finding for proof in proofs for finding in proof.findings}
     if not more and not open:
         return Verdict(Status.PROVEN, program.name, assumptions=ASSUMPTIONS)

@@ -1,6 +1,7 @@
 """Walks one concrete run of a kernel: given its arguments, what the scalar unit issues, in order. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from pto_buf.check.program import (
     Assign,
@@ -60,6 +61,16 @@ class RunError(Exception):
 def always_zero(var: Var, occurrence: int) -> int:
     """Every loaded number 0, every data-dependent condition false."""
     return 0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One run: arguments by variable key, and how data-dependent values come out."""
+
+    arguments: Mapping[int, int]
+    outcome: Outcome = always_zero
+    outcome_values: tuple[tuple[str, int], ...] = ()
+    """The same, for people."""
 
 
 def streams(

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pto_buf.check.alarms import Entry, Kept, Took, Trail, Went
-from pto_buf.check.concrete import Choice
 from pto_buf.check.prepare import Prepared, undefined
 from pto_buf.check.program import Assign, Branch, Fresh, Jump, Kind
+from pto_buf.check.run import Choice
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
 from pto_buf.check.whole import Whole
 

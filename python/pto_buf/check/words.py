@@ -3,9 +3,10 @@
 from collections.abc import Callable, Mapping
 
 from pto_buf.check.findings import Fault, Finding, Hazard, Point, RunValues, Verdict
+from pto_buf.check.parallel import Lost
 from pto_buf.check.signals import MOST_PENDING
 from pto_buf.check.steps import Trips
-from pto_buf.errors import Diagnostic, Note, Place
+from pto_buf.errors import Diagnostic, Note, Place, Severity
 from pto_buf.hw import EVENT_IDS, Space
 
 _VERBS: Mapping[Hazard, tuple[str, str]] = {
@@ -19,6 +20,21 @@ _VERBS: Mapping[Hazard, tuple[str, str]] = {
 def diagnostics(verdict: Verdict) -> tuple[Diagnostic, ...]:
     """The findings of a verdict, each with the run that shows it."""
     return tuple(_WORDS[finding.fault](finding, run_words(finding.run)) for finding in verdict.findings)
+
+
+def lost_words(pair: Lost) -> Diagnostic:
+    """A pair of ops that is ordered without need."""
+    first, second = pair.first, pair.second
+    times = f", {pair.count} times in this run" if pair.count > 1 else ""
+    return Diagnostic(
+        f"{second.site.name} on {second.pipe} waits for {first.site.name} on {first.pipe}, though nothing that the two "
+        f"touch needs it{times}",
+        second.site.place,
+        _both(first, second),
+        None,
+        "lost-parallelism",
+        Severity.WARNING,
+    )
 
 
 def run_words(run: RunValues) -> str:

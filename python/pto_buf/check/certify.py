@@ -1,0 +1,72 @@
+"""Certificates: the states of a proof, written down, and checked again in one pass without search. Pure."""
+
+import hashlib
+from typing import Any
+
+from pto_buf.check.explore import Explorer
+from pto_buf.check.invariants import Group, Json, Rechecker, group_json, group_of, nodes_of
+from pto_buf.check.model import Model
+from pto_buf.check.program import Program
+from pto_buf.check.prove import Prover, provers
+from pto_buf.check.whole import one_core, whole_block
+
+VERSION = 1
+
+
+def digest(text: str) -> str:
+    """What ties a certificate to a text."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def certificate(program: Program, model: Model) -> Json | None:
+    """The states of the proof of a program; None if it is not proven."""
+    parts: list[Json] = []
+    for prover, proof in provers(program, model):
+        if proof.open or proof.findings:
+            return None
+        groups = [_group(prover, *one) for one in proof.groups]
+        parts.append({"cores": prover.cores, "groups": [group_json(group) for group in groups]})
+    return {"kernel": program.name, "version": VERSION, "parts": parts}
+
+
+def _group(prover: Prover, goals: Any, moduli: Any, stage: int) -> Group:
+    """Explored again for the proven goals alone: others leave traces in the states."""
+    explorer = prover.explorer(Explorer, moduli, goals, stage)
+    explorer.explore()
+    return Group(goals, moduli, stage, explorer.states)
+
+
+def check_certificate(program: Program, model: Model, data: Json) -> str:
+    """What is wrong with a certificate; nothing if it proves the program."""
+    if data.get("version") != VERSION or data.get("kernel") != program.name:
+        return "it is for another kernel, or of another version"
+    if len(program.codes) == 1:
+        expected = [Prover(program, model, one_core(program))]
+    else:
+        alone = [Prover(program, model, one_core(program, number)) for number in range(len(program.codes))]
+        between = len(data["parts"]) == len(alone) + 1
+        expected = [*(alone if between else []), Prover(program, model, whole_block(program), only_between=between)]
+    if len(data["parts"]) != len(expected):
+        return "a part of the proof is missing"
+    for prover, part in zip(expected, data["parts"], strict=True):
+        words = _check_part(prover, part)
+        if words:
+            return words
+    return ""
+
+
+def _check_part(prover: Prover, part: Json) -> str:
+    nodes = nodes_of(prover.code)
+    left = dict.fromkeys(prover.goals())
+    for data in part["groups"]:
+        try:
+            group = group_of(data, nodes)
+            explorer = prover.explorer(Rechecker, group.moduli, group.goals, group.stage)
+            holds = explorer.recheck(group.states)
+        except (KeyError, TypeError, ValueError, IndexError):
+            return "a group of states is not one of this program"
+        if not holds:
+            return "a run leads out of the states, or something is wrong in one of them"
+        for goal in group.goals:
+            left.pop(goal, None)
+    return f"{len(left)} goals are proven by no group" if left else ""

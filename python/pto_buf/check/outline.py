@@ -1,0 +1,45 @@
+"""What a look over a program tells: the conditions around each instruction, the lines that signals take. Pure."""
+
+from collections.abc import Sequence
+
+from pto_buf.check.knowledge import Line
+from pto_buf.check.model import Model
+from pto_buf.check.program import Await, Branch, Instruction, Jump, Signal
+from pto_buf.check.signals import Lines
+from pto_buf.check.terms import Term
+from pto_buf.check.values import ValueSets
+from pto_buf.check.whole import Whole
+from pto_buf.hw import CORE_SIGNALS
+
+CORE_SIGNAL_IDS = max(CORE_SIGNALS.values())
+
+
+def enclosing(code: Sequence[Instruction]) -> list[tuple[Term, ...]]:
+    """For each instruction, the conditions under which it stands."""
+    around: list[tuple[Term, ...]] = [()] * len(code)
+    stack: list[tuple[int, Term]] = []
+    for at, one in enumerate(code):
+        while stack and stack[-1][0] <= at:
+            stack.pop()
+        around[at] = tuple(dict.fromkeys(condition for _, condition in stack))
+        if isinstance(one, Branch):
+            last = code[one.otherwise - 1]
+            end = last.target if isinstance(last, Jump) and last.target >= one.otherwise else one.otherwise
+            stack.append((end, one.condition))
+    return around
+
+
+def lines_of(whole: Whole, values: ValueSets, model: Model) -> dict[Line, list[int]]:
+    """Every line that a signal may take or be heard on, with the instructions that do so."""
+    ways = Lines(whole.kinds, model.broadcast)
+    found: dict[Line, list[int]] = {}
+    for at, one in enumerate(whole.code.instructions):
+        if not isinstance(one, Signal | Await):
+            continue
+        known = values.of(one.lane)
+        for id in range(CORE_SIGNAL_IDS) if known is None else sorted(known):
+            core = whole.core_of(at)
+            lines = ways.sent_by(core, one.pipe, id) if isinstance(one, Signal) else ways.heard_by(core, id)
+            for line in lines:
+                found.setdefault(line, []).append(at)
+    return found
