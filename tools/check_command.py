@@ -3,17 +3,23 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.check.checker import check
+from pto_buf.check.build import build
+from pto_buf.check.certify import certificate, check_certificate, digest
+from pto_buf.check.checker import check, hints, integer_arguments, lost, timeline_of
 from pto_buf.check.findings import Status, Verdict
-from pto_buf.check.words import diagnostics
-from pto_buf.errors import Diagnostic, Place, UsageError, render
-from pto_buf.hw import TARGETS
-from pto_buf.source import parse_text, read_source
+from pto_buf.check.model import Model, model_of
+from pto_buf.check.words import diagnostic_of, diagnostics
+from pto_buf.dialect.tile_op import target_of
+from pto_buf.errors import Diagnostic, DiagnosticError, Place, UsageError, near_miss, render
+from pto_buf.hw import TARGETS, Target
+from pto_buf.output import write_output
+from pto_buf.source import Source, parse_text, read_source
 from pto_buf.universe import make_context
 from pto_buf.verification import verify_module
 
@@ -30,7 +36,19 @@ _EXITS = {Status.PROVEN: Exit.PROVEN, Status.INCOMPLETE: Exit.INCOMPLETE, Status
 _WORST_FIRST = (Status.WRONG, Status.INCOMPLETE, Status.PROVEN)
 
 
-def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, as_json: bool) -> int:
+@dataclass(frozen=True)
+class Wanted:
+    """What to show beyond the verdict. File names are those of certificates to write and to check."""
+
+    as_json: bool = False
+    timeline: bool = False
+    hints: bool = False
+    max_parallelism: bool = False
+    certificate: str | None = None
+    verify_certificate: str | None = None
+
+
+def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wanted: Wanted) -> int:
     """Check every kernel of a `.pto` file, for all runs, or for those in which arguments have the given numbers.
 
     Raises DiagnosticError for a file that cannot be read, UsageError for a number or an argument that is none.
@@ -40,16 +58,96 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, as_js
     verify_module(module)
     given = dict(_assignment(text) for text in trips)
     target = None if arch is None else TARGETS[arch]
+    flag = gm_raw == "flag"
     kernels = [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
-    verdicts = [check(kernel, target, scalars=given, global_raw=gm_raw == "flag") for kernel in kernels]
-    if as_json:
+    if wanted.verify_certificate is not None:
+        return _verify(kernels, source, wanted.verify_certificate, target, flag)
+    own = _own_arguments(kernels, given)
+    verdicts = [
+        check(kernel, target, scalars=values, global_raw=flag) for kernel, values in zip(kernels, own, strict=True)
+    ]
+    if wanted.as_json:
         sys.stdout.write(json.dumps([_json(verdict) for verdict in verdicts], indent=2) + "\n")
     else:
-        for verdict in verdicts:
+        for kernel, verdict, values in zip(kernels, verdicts, own, strict=True):
             sys.stderr.write(render(diagnostics(verdict), {source.file: source.text}))
-            sys.stdout.write(_words(verdict, given) + "\n")
+            sys.stdout.write(_words(verdict, values) + "\n")
+            _show_more(kernel, verdict, values, wanted, target, source, flag)
+    if wanted.certificate is not None and not given:
+        _certify(kernels, verdicts, source, wanted.certificate, target, flag)
     found = {verdict.status for verdict in verdicts}
     return _EXITS[next((status for status in _WORST_FIRST if status in found), Status.PROVEN)]
+
+
+def _own_arguments(kernels: Sequence[FuncOp], given: Mapping[str, int]) -> list[dict[str, int]]:
+    """For each kernel, the numbers of those arguments that it has. Raises UsageError for a name that none has."""
+    names = [integer_arguments(kernel) for kernel in kernels]
+    every = list(dict.fromkeys(name for one in names for name in one))
+    for name in given:
+        if name not in every:
+            help = near_miss(name, every) or f"there is: {', '.join(every) or 'none'}"
+            raise UsageError(f"no kernel of the file has an integer argument '{name}'", help)
+    return [{name: number for name, number in given.items() if name in one} for one in names]
+
+
+def _show_more(
+    kernel: FuncOp,
+    verdict: Verdict,
+    given: Mapping[str, int],
+    wanted: Wanted,
+    target: Target | None,
+    source: Source,
+    flag: bool,
+) -> None:
+    if wanted.timeline:
+        for finding in verdict.findings:
+            sys.stdout.write(f"\n{diagnostic_of(finding).message}\n{timeline_of(kernel, finding)}\n")
+    more: list[Diagnostic] = []
+    if wanted.hints and verdict.status is Status.PROVEN:
+        more += hints(kernel, target, global_raw=flag)
+    if wanted.max_parallelism:
+        more += lost(kernel, given, target)
+    sys.stderr.write(render(more, {source.file: source.text}))
+
+
+def _certify(
+    kernels: Sequence[FuncOp],
+    verdicts: Sequence[Verdict],
+    source: Source,
+    path: str,
+    target: Target | None,
+    flag: bool,
+) -> None:
+    """Writes the states of the proofs; nothing if a kernel is not proven."""
+    if any(verdict.status is not Status.PROVEN for verdict in verdicts):
+        return
+    made = [certificate(build(kernel), _model(kernel, target, flag)) for kernel in kernels]
+    if any(one is None for one in made):
+        raise DiagnosticError.at(
+            Place(source.file), "a kernel is right in its one run but its states could not be written down"
+        )
+    write_output(path, json.dumps({"text": digest(source.text), "kernels": made}) + "\n")
+
+
+def _verify(kernels: Sequence[FuncOp], source: Source, path: str, target: Target | None, flag: bool) -> int:
+    place = Place(path)
+    try:
+        data = json.loads(read_source(path).text)
+        found, same = data["kernels"], data["text"] == digest(source.text)
+    except (ValueError, KeyError, TypeError):
+        raise DiagnosticError.at(place, "this is no certificate", kind="certificate") from None
+    if not same or len(found) != len(kernels):
+        raise DiagnosticError.at(place, f"the certificate is not for {source.file} as it is now", kind="certificate")
+    for kernel, one in zip(kernels, found, strict=True):
+        words = check_certificate(build(kernel), _model(kernel, target, flag), one)
+        if words:
+            raise DiagnosticError.at(place, f"{kernel.sym_name.data}: {words}", kind="certificate")
+        sys.stdout.write(f"{kernel.sym_name.data}: the certificate holds\n")
+    return Exit.PROVEN
+
+
+def _model(kernel: FuncOp, target: Target | None, flag: bool) -> Model:
+    return model_of(target or target_of(kernel), entry=build(kernel).entry, global_raw=flag)
 
 
 def _assignment(text: str) -> tuple[str, int]:

@@ -133,14 +133,19 @@ def run_(
     help="Whether a flag orders a load behind a store to the same global memory.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
-def check(file: str, trips: tuple[str, ...], arch: str | None, gm_raw: str, as_json: bool) -> int:
+@click.option("--timeline", is_flag=True, help="Show the run behind each finding, a column for each pipe.")
+@click.option("--hints", is_flag=True, help="Name fences without which the kernel is proven too.")
+@click.option("--max-parallelism", is_flag=True, help="Name ops that a run orders without need; needs --trip.")
+@click.option("--certificate", metavar="FILE", help="Write the states of the proof there.")
+@click.option("--verify-certificate", metavar="FILE", help="Only check such a certificate, without search.")
+def check(file: str, trips: tuple[str, ...], arch: str | None, gm_raw: str, **wanted: Any) -> int:
     """Prove that a .pto has no race, no deadlock, and no flag set twice or left over, whoever wrote it.
 
     The status is 0 if that is proven, 1 if it is wrong, 3 if the proof is incomplete.
     """
-    from pto_buf.tools.check_command import run
+    from pto_buf.tools.check_command import Wanted, run
 
-    return run(file, trips=trips, arch=arch, gm_raw=gm_raw, as_json=as_json)
+    return run(file, trips=trips, arch=arch, gm_raw=gm_raw, wanted=Wanted(**wanted))
 
 
 @app.command("demo")

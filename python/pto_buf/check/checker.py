@@ -91,6 +91,11 @@ def lost(function: func.FuncOp, values: Mapping[str, int], target: Target | None
     return tuple(lost_words(pair) for pair in pairs)
 
 
+def integer_arguments(function: func.FuncOp) -> tuple[str, ...]:
+    """The names of the arguments, and of what else a run has to be given, that have a number."""
+    return tuple(var.name for var in open_arguments(build(function)))
+
+
 def arguments_by_name(program: Program, values: Mapping[str, int]) -> dict[int, int]:
     """Raises UsageError for a name that no argument has."""
     by_name = {var.name: var.key for var in open_arguments(program)}

@@ -56,6 +56,10 @@ _LAST_STAGE = 4
 _E = TypeVar("_E", bound=Explorer)
 
 
+Proven = tuple[tuple[Goal, ...], Moduli, int]
+"""Goals, the residues that were followed, and the stage."""
+
+
 @dataclass
 class Proof:
     """What was proven, and what stands in the way of the rest."""
@@ -324,16 +328,15 @@ def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:
         prover = Prover(program, model, one_core(program))
         yield prover, prover.prove()
         return
-    proofs: list[Proof] = []
-    for number in range(len(program.codes)):
-        prover = Prover(program, model, one_core(program, number))
-        proofs.append(prover.prove())
-        if proofs[-1].findings or not proofs[-1].open:
-            yield prover, proofs[-1]
-    if any(proof.findings for proof in proofs):
-        return
-    prover = Prover(program, model, whole_block(program), only_between=not any(proof.open for proof in proofs))
-    yield prover, prover.prove()
+    alone = [Prover(program, model, one_core(program, number)) for number in range(len(program.codes))]
+    proofs = [(prover, prover.prove()) for prover in alone]
+    wrong = any(proof.findings for _, proof in proofs)
+    settled = not any(proof.open for _, proof in proofs)
+    if wrong or settled:
+        yield from proofs
+    if not wrong:
+        prover = Prover(program, model, whole_block(program), only_between=settled)
+        yield prover, prover.prove()
 
 
 def prove(program: Program, model: Model) -> Verdict:

@@ -19,7 +19,12 @@ _VERBS: Mapping[Hazard, tuple[str, str]] = {
 
 def diagnostics(verdict: Verdict) -> tuple[Diagnostic, ...]:
     """The findings of a verdict, each with the run that shows it."""
-    return tuple(_WORDS[finding.fault](finding, run_words(finding.run)) for finding in verdict.findings)
+    return tuple(diagnostic_of(finding) for finding in verdict.findings)
+
+
+def diagnostic_of(finding: Finding) -> Diagnostic:
+    """One finding in words."""
+    return _WORDS[finding.fault](finding, run_words(finding.run))
 
 
 def lost_words(pair: Lost) -> Diagnostic:
