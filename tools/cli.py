@@ -157,6 +157,14 @@ def demo(files: tuple[str, ...]) -> int:
     return run(files)
 
 
+@app.command("bench")
+def bench() -> int:
+    """Measure reading, checking and lowering of long programs on this machine; prints JSON."""
+    from pto_buf.tools.bench_command import run
+
+    return run()
+
+
 def _options(interleave: int | None, check: bool, allow_unproven: bool, gm_raw: str) -> "PipelineOptions":
     from pto_buf.lowering.pipeline import PipelineOptions
 
