@@ -45,8 +45,30 @@ from pto_buf.hw import Pipe
 from pto_buf.tile import TileSpec
 
 
+class _NamedOp(IRDLOperation):
+    """An op that makes one thing under a name: `op "name" {...} : T`. Its name is its first property."""
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name, *others = cls.get_irdl_definition().properties
+        properties: dict[str, Attribute] = {name: StringAttr(parser.parse_str_literal())}
+        attributes = parser.parse_optional_attr_dict()
+        properties |= {other: attributes.pop(other) for other in others if other in attributes}
+        parser.parse_punctuation(":")
+        return cls.build(properties=properties, attributes=attributes, result_types=[parser.parse_type()])
+
+    def print(self, printer: Printer) -> None:
+        name = next(iter(self.get_irdl_definition().properties))
+        printer.print_string(" ")
+        printer.print_attribute(self.properties[name])
+        rest = {other: attr for other, attr in self.properties.items() if other != name}
+        printer.print_op_attributes({**rest, **self.attributes})
+        printer.print_string(" : ")
+        printer.print_attribute(self.results[0].type)
+
+
 @irdl_op_definition
-class AllocSlotsOp(IRDLOperation):
+class AllocSlotsOp(_NamedOp):
     """`alloc_slots "name" {...} : !ptobuf.slots<N, ...>`: N equal buffers of one space under one identity.
 
     `owned` marks a set that the compiler made for a plain tile. `addr` is the first slot's byte address, given by
@@ -70,22 +92,6 @@ class AllocSlotsOp(IRDLOperation):
         if addr is not None:
             properties["addr"] = IntegerAttr(addr, 64)
         super().__init__(properties=properties, result_types=[SlotSetType(SlotSetSpec(count, tile))])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {"set_name": StringAttr(parser.parse_str_literal())}
-        attributes = parser.parse_optional_attr_dict()
-        properties |= {name: attributes.pop(name) for name in ("owned", "addr", "share") if name in attributes}
-        parser.parse_punctuation(":")
-        return cls.build(properties=properties, attributes=attributes, result_types=[parser.parse_type()])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.set_name)
-        rest = {name: attr for name, attr in self.properties.items() if name != "set_name"}
-        printer.print_op_attributes({**rest, **self.attributes})
-        printer.print_string(" : ")
-        printer.print_attribute(self.slots.type)
 
     def verify_(self) -> None:
         _verify_tile(self, self.slots.type.data.tile)
@@ -323,7 +329,7 @@ class ReleaseOp(IRDLOperation):
 
 
 @irdl_op_definition
-class EventOp(IRDLOperation):
+class EventOp(_NamedOp):
     """`event "name" {...} : !ptobuf.event<A -> B, N>`: N flags from pipe A to pipe B, one lane for each slot.
 
     `why` says what it orders (hazard, slot set, places); `ids` are the hardware ids of the lanes, once they are given.
@@ -343,22 +349,6 @@ class EventOp(IRDLOperation):
         if why is not None:
             properties["why"] = StringAttr(why)
         super().__init__(properties=properties, result_types=[EventType(EventSpec(src, dst, lanes))])
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        properties: dict[str, Attribute] = {"event_name": StringAttr(parser.parse_str_literal())}
-        attributes = parser.parse_optional_attr_dict()
-        properties |= {name: attributes.pop(name) for name in ("why", "ids") if name in attributes}
-        parser.parse_punctuation(":")
-        return cls.build(properties=properties, attributes=attributes, result_types=[parser.parse_type()])
-
-    def print(self, printer: Printer) -> None:
-        printer.print_string(" ")
-        printer.print_attribute(self.event_name)
-        rest = {name: attr for name, attr in self.properties.items() if name != "event_name"}
-        printer.print_op_attributes({**rest, **self.attributes})
-        printer.print_string(" : ")
-        printer.print_attribute(self.event.type)
 
 
 class _EventUse(IRDLOperation):

@@ -11,7 +11,10 @@ from pto_buf.tile import DTYPE_BITS, BLayout, TileSpec
 
 
 def _vec(rows: int, cols: int, dtype: str, v_rows: int | None = None, v_cols: int | None = None) -> TileSpec:
-    return TileSpec(Space.VEC, rows, cols, dtype, v_rows or rows, v_cols or cols)
+    """A plain tile, valid as a whole where nothing else is said; an extent of 0 says that nothing is to be done."""
+    return TileSpec(
+        Space.VEC, rows, cols, dtype, rows if v_rows is None else v_rows, cols if v_cols is None else v_cols
+    )
 
 
 def placeholder(use: Use, dtype: str) -> TileSpec:
@@ -50,9 +53,10 @@ def for_prelu(use: Use) -> TileSpec | None:
     """One packed mask a row, and one more."""
     if not is_a2a3(use):
         return placeholder(use, "ui8")
-    rows, cols = known_valid(use.tile("dst"))
+    dst = use.tile("dst")
+    rows, cols = known_valid(dst)
     packed = -(-cols // 8)
-    return _vec(rows + 1, max(32, -(-packed // 32) * 32), "ui8", rows, packed)
+    return _vec(dst.rows + 1, max(32, -(-packed // 32) * 32), "ui8", rows, packed)
 
 
 def for_transpose(use: Use) -> TileSpec | None:

@@ -63,9 +63,3 @@ if sys.version_info < (3, 12):  # where the extra `dev` brings bindings
         assert said.message == "redefinition of symbol named 'f'"
         assert said.place == Place("f.mlir", 4, 1)
         assert [note.place for note in said.notes] == [Place("f.mlir", 1, 1)]
-
-else:
-
-    def test_without_bindings_one_is_told_what_to_install():
-        with pytest.raises(ImportError, match="pip install iree-base-compiler "):
-            to_mlir(parse_text(make_context(), _TWICE, "f.mlir"))
