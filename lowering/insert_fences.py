@@ -1,4 +1,5 @@
-"""Inserts the events and barriers that order all conflicting accesses to slots, and the final barrier.
+"""Inserts the events and barriers that order all conflicting accesses to slots and to global memory, and the final
+barrier.
 
 The plan is made by `pto_buf.fences` on the plain program; this pass reads the program off the IR and puts what the
 plan says where it says. The lane of each set and wait is the slot index of the access that it guards.
@@ -28,6 +29,7 @@ from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.lowering.constants import INDEX, Constants
 from pto_buf.lowering.fenced import RETURNS, reserved_flags
+from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
 from pto_buf.memory.footprint import set_bytes
 from pto_buf.slots.build import Built, build
@@ -59,7 +61,13 @@ def _fence(function: FuncOp, target: Target) -> None:
     if verdict.errors:
         raise DiagnosticError(*verdict.errors)
     plan = plan_fences(
-        built.program, pools, verdict.flow, target, reserved_flags(function, target), _IndexReach(function, built)
+        built.program,
+        pools,
+        verdict.flow,
+        target,
+        reserved_flags(function, target),
+        _IndexReach(function, built),
+        global_windows(built),
     )
     for lost in plan.lost:
         warn(lost.slots.place or place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")

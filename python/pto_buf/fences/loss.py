@@ -52,6 +52,8 @@ def loss(tree: Tree, home: Span, sites: Sequence[Site], rings: Sequence[tuple[Pl
         watch = _Watch(tree, sites, unknown, fences, regions)
         watch.go()
         held, ops = held + watch.held_back, ops + watch.ops
+        if not watch.chose:
+            break
     return Loss(held, ops)
 
 
@@ -96,7 +98,7 @@ class _Watch(Player):
         else:
             _learn(self.told[use.event.dst], self.tokens.pop(token, {}))
 
-    def op(self, accesses: Sequence[tuple[Site, int]]) -> None:
+    def op(self, op: Op, accesses: Sequence[tuple[Site, int]]) -> None:
         if not accesses:
             return
         self.ops += 1

@@ -1,15 +1,18 @@
 """All fences of a program: which events there are, and where each set, wait and barrier stands."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pto_buf.fences.actions import Action, PlannedEvent, Rank
+from pto_buf.fences.arrays import fence_array, lost_on, with_arrays
 from pto_buf.fences.barriers import barriers
 from pto_buf.fences.budget import fit_ids
+from pto_buf.fences.global_order import watch
 from pto_buf.fences.ids import Reserved
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
-from pto_buf.fences.tree import Site, build_tree, build_trees
+from pto_buf.fences.tree import Site, Tree, build_tree, build_trees
+from pto_buf.fences.windows import Pair, Windows
 from pto_buf.hw import Pipe, Target
 from pto_buf.slots.flow import Flow
 from pto_buf.slots.program import Program
@@ -23,6 +26,8 @@ class FencePlan:
     actions: tuple[Action, ...]
     lost: tuple[Lost, ...]
     """Overlap that was given up."""
+    arrays: tuple[PoolFences, ...] = ()
+    """The fences of global memory."""
 
 
 def plan_fences(
@@ -32,23 +37,62 @@ def plan_fences(
     target: Target,
     reserved: Reserved = frozenset(),
     reach: Reach | None = None,
+    windows: Windows | None = None,
 ) -> FencePlan:
-    """Fences for every conflict through slots. `pools` holds each slot set once, grouped by shared bytes."""
+    """Fences for every conflict through slots, and through global memory as far as those do not order it already.
+
+    `pools` holds each slot set once, grouped by shared bytes.
+    """
+    context = _Context(pools, flow, target, reserved, reach or Reach())
+    plan = _plan(program, context, {})
+    if not windows:
+        return plan
+    tree, in_order = build_tree(program), target.ordered_pipes
+    pairs: dict[int, frozenset[Pair]] = {}
+    while True:
+        watched = watch(tree, plan.events, plan.actions, windows, in_order)
+        more = {array: pairs.get(array, frozenset()) | new for array, new in watched.pairs.items()}
+        if all(more[array] == pairs.get(array) for array in more):
+            lost = [one for fences in plan.arrays if (one := lost_on(fences, watched.told)) is not None]
+            return replace(plan, lost=(*plan.lost, *lost))
+        pairs.update(more)
+        wider, arrays = with_arrays(program, windows, dict(sorted(pairs.items())))
+        plan = _plan(wider, context, {arrays[number]: pairs[number] for number in arrays})
+
+
+@dataclass(frozen=True)
+class _Context:
+    pools: Sequence[Pool]
+    flow: Flow
+    target: Target
+    reserved: Reserved
+    reach: Reach
+
+
+def _plan(program: Program, context: _Context, arrays: Mapping[Pool, frozenset[Pair]]) -> FencePlan:
+    """`arrays`: what has to be ordered in global memory. The program has their accesses."""
+    pools = (*context.pools, *arrays)
     tree = build_tree(program)
     by_set = {slots.key: number for number, pool in enumerate(pools) for slots in pool.sets}
     parts = build_trees(program, by_set)
-    fenced = {
-        number: fence_pool(pools[number], part, flow, reach or Reach()) for number, part in parts.items() if part.sites
-    }
-    fitted = fit_ids(tuple(fenced.values()), tree, reserved)
+    fenced: dict[int, PoolFences] = {}
+    for number, part in parts.items():
+        pairs = arrays.get(pools[number])
+        if pairs is not None:
+            fenced[number] = fence_array(pools[number], part, pairs)
+        elif part.sites:
+            fenced[number] = fence_pool(pools[number], part, context.flow, context.reach)
+    fitted = fit_ids(tuple(fenced.values()), tree, context.reserved)
     after = dict(zip(fenced, fitted.fenced, strict=True))
-    unordered = frozenset(pipe for pipe in Pipe if pipe not in target.ordered_pipes)
-    reached = [site for site in tree.sites if site.key in flow.origins]
-    needed = barriers(program.body, reached, unordered, _Order(after, by_set))
+    unordered_pipes = frozenset(pipe for pipe in Pipe if pipe not in context.target.ordered_pipes)
+    first_array = len(program.sets) - len(arrays)
+    reached = [s for s in tree.sites if s.key in context.flow.origins or s.access.slots.key >= first_array]
+    needed = barriers(program.body, reached, unordered_pipes, _Order(after, by_set, tree))
     actions = list(fitted.planner.actions)
     actions += [Action(key, False, Rank.BARRIER, pipe=pipe) for key, pipes in needed.items() for pipe in pipes]
     lost = [one for fences in fitted.fenced if (one := _lost(fences)) is not None]
-    return FencePlan(tuple(fitted.planner.events), tuple(actions), (*lost, *fitted.lost))
+    of_arrays = tuple(fences for fences in fitted.fenced if fences.pairs is not None)
+    return FencePlan(tuple(fitted.planner.events), tuple(actions), (*lost, *fitted.lost), of_arrays)
 
 
 def _lost(fences: PoolFences) -> Lost | None:
@@ -57,7 +101,11 @@ def _lost(fences: PoolFences) -> Lost | None:
         cost = "each operation on it waits for all pipes that use it, and they for it"
         return Lost(fences.pool.sets[0], fences.pool.name, f"hands over by handshake, since {fences.irregular}", cost)
     reason = fences.irregular
-    if reason is None and any(piece.way for ring in fences.rings for shape in ring.shapes for piece in shape.pieces):
+    if (
+        fences.pairs is None
+        and reason is None
+        and any(piece.way for ring in fences.rings for shape in ring.shapes for piece in shape.pieces)
+    ):
         reason = "its leases pass through the pipes in different orders"
     if reason is None:
         return None
@@ -69,6 +117,7 @@ def _lost(fences: PoolFences) -> Lost | None:
 class _Order:
     fenced: Mapping[int, PoolFences]
     by_set: Mapping[int, int]
+    tree: Tree
 
     def storage(self, site: Site) -> int:
         return self.by_set[site.access.slots.key]
@@ -77,4 +126,5 @@ class _Order:
         return tuple(placed.phase.get(site.key) for placed in self.fenced[self.storage(site)].rings)
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
-        return self.fenced[self.storage(earlier)].must_wait(earlier, later, carried)
+        around = self.tree.loops_around(earlier.path)
+        return self.fenced[self.storage(earlier)].must_wait(earlier, later, carried, around)

@@ -14,6 +14,7 @@ from pto_buf.fences.rings import Placed, ring_of, uses_of
 from pto_buf.fences.stages import Stage, stages
 from pto_buf.fences.tree import Site, Span, Tree, item_in
 from pto_buf.fences.unify import common_signature, stretched
+from pto_buf.fences.windows import Pair
 from pto_buf.hw import Pipe
 from pto_buf.slots.bounds import bounds
 from pto_buf.slots.flow import Flow, Origin, SiteKey
@@ -68,6 +69,8 @@ class PoolFences:
     """Why its leases have no ring of one lane for each slot."""
     opening: frozenset[SiteKey] = frozenset()
     """Accesses that always open a lease."""
+    pairs: frozenset[Pair] | None = None
+    """Of an array in global memory: what has to be ordered, and nothing else."""
 
     @cached_property
     def home(self) -> Span:
@@ -89,10 +92,17 @@ class PoolFences:
         found = {pipe for site in self.sites if site.access.role.writes for pipe in site.op.pipes}
         return tuple(pipe for pipe in Pipe if pipe in found)
 
-    def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
-        """Whether `later` conflicts with `earlier`, and no flag between them proves the earlier one complete."""
+    def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...], around: Sequence[int]) -> bool:
+        """Whether `later` conflicts with `earlier`, and no flag between them proves the earlier one complete.
+
+        `carried`: the loops whose back edge lies between. `around`: those around `earlier`, outermost first.
+        """
         if not (earlier.access.role.writes or later.access.role.writes) or apart(earlier, later):
             return False
+        if self.pairs is not None:
+            carrier = next((loop for loop in around if loop in carried), -1)
+            if Pair(earlier.op.key, later.op.key, carrier, crosses=False) not in self.pairs:
+                return False
         if self.handshake:
             behind = self.partners(earlier.op.pipes, earlier.access.role.writes)
             before = self.partners(later.op.pipes, later.access.role.writes)
@@ -124,8 +134,11 @@ def fence_pool(pool: Pool, tree: Tree, flow: Flow, reach: Reach) -> PoolFences:
 
 def region_rings(fences: PoolFences, reason: str) -> PoolFences:
     """The pool with rings of one lane, by regions: right in all control flow."""
-    home = fences.home
-    rings = tuple(rings_in(home.block, fences.sites, fences.tree, (0, 1), around=False))
+    home, sites = fences.home, fences.sites
+    if fences.pairs is not None:
+        crossing = {op for pair in fences.pairs if pair.crosses for op in (pair.earlier, pair.later)}
+        sites = [site for site in sites if site.op.key in crossing]
+    rings = tuple(rings_in(home.block, sites, fences.tree, (0, 1), around=False)) if sites else ()
     return replace(fences, rings=rings, irregular=reason)
 
 

@@ -27,18 +27,16 @@ def holds(tree: Tree, sites: Sequence[Site], placed: Placed, uses: Sequence[Use]
     """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too."""
     mine = [site for site in sites if site.key in placed.phase]
     fences = Fences([(placed, use) for use in uses])
-    return all(
-        _holds(tree, mine, placed, fences, unknown)
-        for unknown in numbers(max(site.access.slots.count for site in sites))
-    )
-
-
-def _holds(tree: Tree, sites: Sequence[Site], placed: Placed, fences: "Fences", unknown: Iterator[int]) -> bool:
-    rehearsal = _Rehearsal(tree, sites, unknown, fences, placed)
-    try:
-        return not rehearsal.go() or rehearsal.tokens == rehearsal.primed
-    except _WrongError:
-        return False
+    for unknown in numbers(max(site.access.slots.count for site in sites)):
+        rehearsal = _Rehearsal(tree, mine, unknown, fences, placed)
+        try:
+            if rehearsal.go() and rehearsal.tokens != rehearsal.primed:
+                return False
+        except _WrongError:
+            return False
+        if not rehearsal.chose:
+            break
+    return True
 
 
 class Fences:
@@ -97,8 +95,7 @@ class Player(Run):
             for entry in uses:
                 self.use(*entry)
             return
-        first, end, step = self.bounds(node)
-        for counter in range(end, (first if closing.to_lag else end) + closing.lag * step, step):
+        for counter in self.trips_behind(node, closing.lag, closing.to_lag):
             self.trip(node, counter)
             for entry in uses:
                 self.use(*entry)

@@ -1,7 +1,7 @@
 """Running a part of a program for small numbers, in the order of issue."""
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.slots.fold import fold
@@ -9,7 +9,7 @@ from pto_buf.slots.program import Branch, Loop, Node, Op, While
 from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term
 
 _STEPS = 20_000
-"""Items that one run goes through at most; a longer one is watched only so far."""
+"""Items that one run goes through at most, beyond those of the text; a longer one is watched only so far."""
 
 
 class UndefinedError(Exception):
@@ -20,9 +20,13 @@ class TiredError(Exception):
     """The run has gone on for long enough."""
 
 
-def numbers(slots: int) -> Iterator[Iterator[int]]:
-    """What unknown values are, in each run worth making: all alike and small, then mixed."""
-    for value in dict.fromkeys((0, 1, 2, 3, slots, slots + 1, 2 * slots + 1)):
+def numbers(slots: int, compared: Iterable[int] = ()) -> Iterator[Iterator[int]]:
+    """What unknown values are, in each run worth making: all alike and small, then mixed.
+
+    `compared`: what conditions compare numbers with, so that each of them comes out either way.
+    """
+    around = (near for value in compared for near in (value - 1, value, value + 1))
+    for value in dict.fromkeys((0, 1, 2, 3, slots, slots + 1, 2 * slots + 1, *around)):
         yield always(value)
     for seed in range(8):
         yield _drawn(random.Random(seed), 2 * slots + 2)
@@ -52,12 +56,20 @@ class Run:
         """By the loop in whose trips they are drawn anew, values of unknowns."""
         self._written: set[tuple[int, int]] = set()
         self._steps = 0
+        self._longest = max(_STEPS, 2 * tree.size)
+        self.tired = False
+        """Whether it was given up for its length."""
+        self.chose = False
+        """Whether anything was unknown, so that another run may be another one."""
 
     def go(self) -> bool:
         """Runs to the end. Returns whether it got there: not if the numbers are none of an accepted program's."""
         try:
             self.block(0)
-        except (UndefinedError, TiredError):
+        except TiredError:
+            self.tired = True
+            return False
+        except UndefinedError:
             return False
         return True
 
@@ -69,7 +81,7 @@ class Run:
     def behind(self, node: Node) -> None:
         """Called behind each node."""
 
-    def op(self, accesses: Sequence[tuple[Site, int]]) -> None:
+    def op(self, op: Op, accesses: Sequence[tuple[Site, int]]) -> None:
         """Called for each op, with its accesses and the slots that they touch."""
         for site, lane in accesses:
             self.access(site, lane)
@@ -82,12 +94,12 @@ class Run:
     def block(self, block: int) -> None:
         for node in self.tree.blocks[block].nodes:
             self._steps += 1
-            if self._steps > _STEPS:
+            if self._steps > self._longest:
                 raise TiredError
             self.before(node)
             match node:
                 case Op():
-                    self.op([(site, self._lane(site)) for site in self.of_op.get(node.key, ())])
+                    self.op(node, [(site, self._lane(site)) for site in self.of_op.get(node.key, ())])
                 case Loop():
                     self._loop(node)
                 case Branch():
@@ -104,6 +116,11 @@ class Run:
         step = max(step, 1)
         return lower, lower + len(range(lower, upper, step)) * step, step
 
+    def trips_behind(self, node: Loop, lag: int, to_lag: bool) -> range:
+        """The counters of trips that follow the last one, as a closing has them."""
+        first, end, step = self.bounds(node)
+        return range(end, (first if to_lag else end) + lag * step, step)
+
     def trip(self, node: Loop | While, counter: int) -> None:
         """Begins a trip: sets the counter, and forgets what is drawn anew in each trip."""
         self._values[node.var.key] = counter
@@ -117,7 +134,7 @@ class Run:
 
     def _loop(self, node: Loop) -> None:
         first, end, step = self.bounds(node)
-        self._start(node)
+        self.start(node)
         for counter in range(first, end, step):
             self.trip(node, counter)
             self.block(self.tree.inner[node.key][0])
@@ -125,8 +142,9 @@ class Run:
         self._values[node.var.key] = end
 
     def _while(self, node: While) -> None:
-        self._start(node)
+        self.start(node)
         before, after = self.tree.inner[node.key]
+        self.chose = True
         last = next(self._unknown) % 6
         for counter in range(last + 1):
             self.trip(node, counter)
@@ -135,7 +153,8 @@ class Run:
                 self.block(after)
                 self.carry(node)
 
-    def _start(self, node: Loop | While) -> None:
+    def start(self, node: Loop | While) -> None:
+        """Enters a loop: what it carries begins."""
         for carried in node.carried:
             self._values[carried.var.key] = self.value(carried.init)
 
@@ -169,6 +188,7 @@ class Run:
 
     def _draw(self, low: int, high: int) -> int:
         """A value of the run's, moved into the interval where it lies outside."""
+        self.chose = True
         value = next(self._unknown)
         if value < low or value > high:
             value = low + value % (high - low + 1)

@@ -50,6 +50,8 @@ def traces(tree: Tree, sites: Sequence[Site], flow: Flow) -> tuple[Trace, ...]:
         watch = _Watch(tree, sites, unknown, flow)
         watch.go()
         found.update((tuple(lease.sites), None) for lease in watch.leases)
+        if not watch.chose:
+            break
     begun = {trace[:length] for trace in found for length in range(1, len(trace))}
     return tuple(trace for trace in found if trace not in begun)
 

@@ -57,6 +57,11 @@ class Tree:
     inner: Mapping[int, tuple[int, ...]]
     """For the key of each loop and branch, the keys of its blocks, in the order of `inner_blocks`."""
 
+    @property
+    def size(self) -> int:
+        """How many nodes there are."""
+        return sum(len(block.nodes) for block in self.blocks)
+
     def node(self, step: Step) -> Node:
         return self.blocks[step.block].nodes[step.item]
 

@@ -37,6 +37,8 @@ class Built:
     ops: Mapping[int, Operation]
     indices: Mapping[SiteKey, SSAValue]
     sets: Mapping[int, AllocSlotsOp]
+    terms: IndexTerms
+    """Of any number of the function, in the variables of the program."""
 
 
 def build(func: FuncOp) -> Built:
@@ -50,7 +52,8 @@ def build(func: FuncOp) -> Built:
     if builder.problems:
         raise DiagnosticError(*builder.problems)
     program = Program(func.sym_name.data, tuple(builder.sets.values()), body)
-    return Built(program, builder.ops, builder.indices, {s.key: cast(AllocSlotsOp, o) for o, s in builder.sets.items()})
+    sets = {slots.key: cast(AllocSlotsOp, op) for op, slots in builder.sets.items()}
+    return Built(program, builder.ops, builder.indices, sets, builder.terms)
 
 
 @dataclass(frozen=True)

@@ -109,6 +109,19 @@ class Atoms:
             case Apply(fn, left, right):
                 return self._applied(fn, self.form(left), self.form(right))
 
+    def form_where(self, term: Term, known: Callable[[Var | Opaque], Linear]) -> Linear:
+        """The linear form of a term, with its variables and unknowns as `known` says."""
+        match term:
+            case Const(value):
+                return constant(value)
+            case Var() | Opaque():
+                return known(term)
+            case Select():
+                parts = (self.form_where(part, known) for part in (term.condition, term.if_true, term.if_false))
+                return self.choice(*parts)
+            case Apply():
+                return self._applied(term.fn, self.form_where(term.left, known), self.form_where(term.right, known))
+
     def _applied(self, fn: Fn, left: Linear, right: Linear) -> Linear:
         rule = _RULES.get(fn)
         found = None if rule is None else rule(self, left, right)

@@ -1,0 +1,227 @@
+"""Which accesses to global memory the fences of a plan leave unordered though their bytes may overlap.
+
+Found on small runs: the plan is replayed in issue order, the windows of each trip are compared with the arguments left
+open, and a pair counts as ordered where the pipe of the later one knows the earlier one to be over. What is found gets
+a fence; that none is missing for other numbers is proven on the output, by the checker.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from pto_buf.fences.actions import Action, PlannedEvent
+from pto_buf.fences.replay import Gaps, Replay, gaps_of
+from pto_buf.fences.runs import numbers
+from pto_buf.fences.tree import Tree
+from pto_buf.fences.windows import Box, Boxes, Cell, Cells, Pair, Window, Windows
+from pto_buf.hw import Pipe
+from pto_buf.slots.bounds import Interval
+from pto_buf.slots.linear import Linear, constant
+from pto_buf.slots.program import Branch, Loop, Op, While
+from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term, Var
+
+
+@dataclass(frozen=True)
+class Watched:
+    """`pairs`: of each array, by its number, what the plan does not order.
+
+    `told`: for each event, by its name, how many waits told their pipe of an operation not known to be over.
+    """
+
+    pairs: Mapping[int, frozenset[Pair]]
+    told: Mapping[str, int]
+
+
+def watch(
+    tree: Tree,
+    events: Sequence[PlannedEvent],
+    actions: Sequence[Action],
+    windows: Windows,
+    in_order: Set[Pipe],
+) -> Watched:
+    """Replays a plan. Pipes in `in_order` need no barrier between dependent ops."""
+    found: dict[int, set[Pair]] = {}
+    told: dict[str, int] = {}
+    gaps = gaps_of(actions)
+    slots = max((site.access.slots.count for site in tree.sites), default=1)
+    for unknown in numbers(slots, _compared(tree)):
+        run = _Watch(tree, events, gaps, unknown, windows, in_order)
+        if run.go() or run.tired:
+            for array, pairs in run.found.items():
+                found.setdefault(array, set()).update(pairs)
+            for event, waits in run.told.items():
+                told[events[event].name] = told.get(events[event].name, 0) + waits
+        if not run.chose:
+            break
+    return Watched({array: frozenset(found[array]) for array in sorted(found)}, told)
+
+
+def _compared(tree: Tree) -> list[int]:
+    """The constants that conditions of branches compare with."""
+    found: dict[int, None] = {}
+    for block in tree.blocks:
+        for node in block.nodes:
+            if isinstance(node, Branch):
+                found.update(dict.fromkeys(_constants(node.condition)))
+    return [value for value in found if value >= 0][:_MOST_COMPARED]
+
+
+_MOST_COMPARED = 4
+
+
+def _constants(term: Term) -> Iterator[int]:
+    match term:
+        case Const(value):
+            yield value
+        case Apply():
+            yield from _constants(term.left)
+            yield from _constants(term.right)
+        case Select():
+            for part in (term.condition, term.if_true, term.if_false):
+                yield from _constants(part)
+        case _:
+            pass
+
+
+@dataclass(frozen=True)
+class _Past:
+    op: int
+    index: Mapping[Pipe, int]
+    """For each pipe that it runs on, how many operations of the pipe are over with it."""
+    writes: bool
+    box: Box
+    trips: tuple[tuple[int, int], ...]
+    """The loops around it, outermost first, with the number of the trip."""
+
+
+class _Array:
+    """The accesses to one array that may still be going on."""
+
+    def __init__(self) -> None:
+        self.cells = Cells()
+        self._families: dict[Hashable, dict[Cell, list[_Past]]] = {}
+
+    def add(self, past: _Past) -> None:
+        family, cells = self.cells.of(past.box)
+        for cell in cells:
+            self._families.setdefault(family, {}).setdefault(cell, []).append(past)
+
+    def near(self, box: Box, known: Mapping[Pipe, Mapping[Pipe, int]], pipes: Set[Pipe]) -> Iterator[_Past]:
+        """What may overlap the box, the latest of each place first. Forgets what all `pipes` know to be over."""
+        mine, cells = self.cells.of(box)
+        for family, places in self._families.items():
+            for cell in cells if family == mine else list(places):
+                if cell not in places:
+                    continue
+                places[cell] = [past for past in places[cell] if not _over(past, known, pipes)]
+                yield from reversed(places[cell])
+
+
+def _over(past: _Past, known: Mapping[Pipe, Mapping[Pipe, int]], pipes: Set[Pipe]) -> bool:
+    return all(known[pipe].get(own, 0) >= index for pipe in pipes for own, index in past.index.items())
+
+
+class _Watch(Replay):
+    def __init__(
+        self,
+        tree: Tree,
+        events: Sequence[PlannedEvent],
+        gaps: Gaps,
+        unknown: Iterator[int],
+        windows: Windows,
+        in_order: Set[Pipe],
+    ):
+        super().__init__(tree, events, gaps, unknown)
+        self.windows = windows
+        self.in_order = in_order
+        self.found: dict[int, set[Pair]] = {}
+        self._boxes = Boxes()
+        self._arrays: dict[int, _Array] = {}
+        self._pipes: dict[int, set[Pipe]] = {}
+        self._forms: dict[int, Linear] = {}
+        """What counters and carried numbers are now, by the key of their variable."""
+        self._trips: dict[int, int] = {}
+        """For each loop, how many trips have begun."""
+        self._around = {
+            node.key: tree.loops_around(block.path)
+            for block in tree.blocks
+            for node in block.nodes
+            if node.key in windows
+        }
+        for block in tree.blocks:
+            for node in block.nodes:
+                for window in windows.get(node.key, ()):
+                    assert isinstance(node, Op)
+                    self._pipes.setdefault(window.array.number, set()).update(node.pipes)
+
+    # --- what numbers are, with the arguments left open ---
+
+    def start(self, node: Loop | While) -> None:
+        super().start(node)
+        self._forms.update((carried.var.key, self._boxes.form(carried.init, self._known)) for carried in node.carried)
+
+    def trip(self, node: Loop | While, counter: int) -> None:
+        super().trip(node, counter)
+        self._trips[node.key] = self._trips.get(node.key, 0) + 1
+        self._forms[node.var.key] = self._counter(node, counter)
+
+    def carry(self, node: Loop | While) -> None:
+        following = [self._boxes.form(carried.next, self._known) for carried in node.carried]
+        super().carry(node)
+        for carried, form in zip(node.carried, following, strict=True):
+            self._forms[carried.var.key] = form
+
+    def _counter(self, node: Loop | While, counter: int) -> Linear:
+        if isinstance(node, While) or (isinstance(node.lower, Const) and isinstance(node.step, Const)):
+            return constant(counter)
+        first, _, step = self.bounds(node)
+        travelled = self._boxes.form(node.step, self._known).times((counter - first) // step)
+        return self._boxes.form(node.lower, self._known) + travelled
+
+    def _known(self, what: Var | Opaque) -> Linear:
+        held = Interval(what.low, what.high)
+        if isinstance(what, Opaque):
+            trip = 0 if what.loop is None else self._trips.get(what.loop, 0)
+            return self._boxes.leaf(f"{what.key} in trip {trip}", held)
+        return self._forms.get(what.key) or self._boxes.leaf(what, held)
+
+    # --- accesses ---
+
+    def op(self, op: Op, accesses: Sequence[object]) -> None:
+        windows = self.windows.get(op.key, ())
+        touched = [(window, self._boxes.box(window, self._known)) for window in windows]
+        trips = tuple((loop, self._trips[loop]) for loop in self._around.get(op.key, ()))
+        for window, box in touched:
+            self._compare(op, window, box, trips)
+        for pipe in op.pipes:
+            self.issued[pipe] = self.issued.get(pipe, 0) + 1
+        index = {pipe: self.issued[pipe] for pipe in op.pipes}
+        for window, box in touched:
+            array = self._arrays.setdefault(window.array.number, _Array())
+            array.add(_Past(op.key, index, window.writes, box, trips))
+
+    def _compare(self, op: Op, window: Window, box: Box, trips: tuple[tuple[int, int], ...]) -> None:
+        array = self._arrays.get(window.array.number)
+        if array is None:
+            return
+        for past in array.near(box, self.known, self._pipes[window.array.number]):
+            if not (past.writes or window.writes):
+                continue
+            for pipe in op.pipes:
+                for own, index in past.index.items():
+                    if self.known[pipe].get(own, 0) >= index or (own is pipe and pipe in self.in_order):
+                        continue
+                    if self._boxes.apart(past.box, box):
+                        continue
+                    pair = Pair(past.op, op.key, _carrier(past.trips, trips), own is not pipe)
+                    self.found.setdefault(window.array.number, set()).add(pair)
+                    # The fence that it gets orders what else lies before it.
+                    self.known[pipe][own] = self.issued[own] if own is pipe else index
+
+
+def _carrier(one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...]) -> int:
+    for (loop, trip), (same, later) in zip(one, other, strict=False):
+        if loop != same:
+            break
+        if trip != later:
+            return loop
+    return -1
