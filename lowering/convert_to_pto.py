@@ -25,6 +25,7 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.constants import I64, Constants
+from pto_buf.lowering.fenced import NOTES
 from pto_buf.memory.footprint import slot_stride
 from pto_buf.source import place_of
 
@@ -73,6 +74,8 @@ class _Conversion:
                 convert(op)
         for op in (*events, *allocs):
             _remove(op)
+        for note in NOTES:
+            self.function.attributes.pop(note, None)
 
     # --- slots ---
 

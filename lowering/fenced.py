@@ -18,6 +18,14 @@ from pto_buf.lowering.hoisting import repeatable
 RETURNS = "ptobuf.returns"
 """On an event that is only there so that an id serves again: it is not reduced away."""
 
+LOST = "ptobuf.lost_overlap"
+"""On a function: what overlap its fences gave up, in words."""
+
+DROPPED = "ptobuf.dropped_events"
+"""On a function: how many events reduction found implied by others."""
+
+NOTES = (LOST, DROPPED)
+
 
 def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:
     """The events of a function, and its body with signals that name them by their position."""

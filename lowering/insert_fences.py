@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, CeilDivSIOp, MaxSIOp, MuliOp, RemUIOp, SubiOp
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.scf import ForOp, WhileOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import constant_of, target_of
-from pto_buf.errors import DiagnosticError, warn
+from pto_buf.errors import Collector, DiagnosticError, Place, warn
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
@@ -28,7 +28,7 @@ from pto_buf.fences.pools import Pool, Reach
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.lowering.constants import INDEX, Constants
-from pto_buf.lowering.fenced import RETURNS, reserved_flags
+from pto_buf.lowering.fenced import LOST, RETURNS, reserved_flags
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
 from pto_buf.memory.footprint import set_bytes
@@ -45,17 +45,26 @@ class InsertFencesPass(ModulePass):
 
     name: ClassVar[str] = "ptobuf-insert-fences"
 
+    fail_on_lost_overlap: bool = False
+    """Overlap that is given up is an error; else a warning. Either way the function says so in an attribute."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
+        target, found = target_of(op), Collector()
         for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
-            _fence(function, target)
+            for place, message in _fence(function, target):
+                if self.fail_on_lost_overlap:
+                    found.error(place, message, kind="lost-overlap")
+                else:
+                    warn(place, message, kind="lost-overlap")
+        found.raise_if_errors()
 
 
-def _fence(function: FuncOp, target: Target) -> None:
+def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
+    """Fences one function. Returns what overlap is lost, and where."""
     built = build(function)
     if not built.sets:
         _close(function)
-        return
+        return []
     pools = [Pool(tuple(sets)) for sets in sharing_bytes(built, target)]
     verdict = analyse(built.program)
     if verdict.errors:
@@ -69,10 +78,11 @@ def _fence(function: FuncOp, target: Target) -> None:
         _IndexReach(function, built),
         global_windows(built),
     )
-    for lost in plan.lost:
-        warn(lost.slots.place or place_of(function), f"overlap is lost: {lost}", kind="lost-overlap")
     _Writer(function, built).write(plan)
     _close(function)
+    if plan.lost:
+        function.attributes[LOST] = ArrayAttr([StringAttr(str(lost)) for lost in plan.lost])
+    return [(lost.slots.place or place_of(function), f"overlap is lost: {lost}") for lost in plan.lost]
 
 
 def sharing_bytes(built: Built, target: Target) -> list[list[SlotSet]]:

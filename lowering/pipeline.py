@@ -9,17 +9,20 @@ class PipelineOptions:
 
     `interleave`: trips of the innermost loops to put side by side; None leaves it to the source's `stage=`.
     `gm_raw`: `flag` accepts a flag as order between a store and a load of the same global bytes.
+    `fail_on_lost_overlap`: overlap that is given up is an error, not a warning.
     """
 
     interleave: int | None = None
     check: bool = True
     allow_unproven: bool = False
     gm_raw: str = "refuse"
+    fail_on_lost_overlap: bool = False
 
 
 def pipeline(options: PipelineOptions) -> str:
     """The passes in their order, as `-p` of `pto-buf-opt` takes them."""
     factor = "" if options.interleave is None else f"{{interleave={options.interleave}}}"
+    strict = "{fail-on-lost-overlap=true}" if options.fail_on_lost_overlap else ""
     proof = f"{{allow-unproven={str(options.allow_unproven).lower()} gm-raw={options.gm_raw}}}"
     return ",".join(
         [
@@ -29,7 +32,7 @@ def pipeline(options: PipelineOptions) -> str:
             f"ptobuf-schedule{factor}",
             "ptobuf-verify-slots",
             "ptobuf-plan-memory",
-            "ptobuf-insert-fences",
+            f"ptobuf-insert-fences{strict}",
             "ptobuf-reduce-fences",
             "ptobuf-allocate-events",
             "ptobuf-convert-to-pto",

@@ -4,14 +4,14 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.fences.reduction import Ends, droppable
 from pto_buf.hw import Target
-from pto_buf.lowering.fenced import RETURNS, read_fenced
+from pto_buf.lowering.fenced import DROPPED, RETURNS, read_fenced
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ def _reduce(function: FuncOp, target: Target) -> None:
     events, body = read_fenced(function, target)
     ends = [Ends(event.event.type.data.src, event.event.type.data.dst) for event in events]
     keep = {number for number, event in enumerate(events) if RETURNS in event.attributes}
-    for dropped in droppable(ends, body, keep):
+    found = droppable(ends, body, keep)
+    function.attributes[DROPPED] = IntegerAttr(len(found), i64)
+    for dropped in found:
         event = events[dropped.event]
         for use in tuple(event.event.uses):
             use.operation.detach()

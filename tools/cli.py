@@ -38,6 +38,7 @@ def _compiling(command: _F) -> _F:
                 default="refuse",
                 help="Whether a flag orders a load behind a store to the same global memory.",
             ),
+            click.option("--fail-on-lost-overlap", is_flag=True, help="Refuse kernels whose fences give up overlap."),
         ]
     ):
         command = option(command)
@@ -68,6 +69,7 @@ def compile_(
     interleave: int | None,
     allow_unproven: bool,
     gm_raw: str,
+    fail_on_lost_overlap: bool,
     output: str | None,
     ptoas_version: str | None,
     no_check_sync: bool,
@@ -81,7 +83,7 @@ def compile_(
     """
     from pto_buf.tools.compile_command import run
 
-    options = _options(interleave, not no_check_sync, allow_unproven, gm_raw)
+    options = _options(interleave, not no_check_sync, allow_unproven, gm_raw, fail_on_lost_overlap)
     return run(
         kernel,
         target=arch,
@@ -109,6 +111,7 @@ def run_(
     interleave: int | None,
     allow_unproven: bool,
     gm_raw: str,
+    fail_on_lost_overlap: bool,
     order: str,
     stand_in: bool,
 ) -> int:
@@ -118,7 +121,7 @@ def run_(
     """
     from pto_buf.tools.run_command import run
 
-    options = _options(interleave, True, allow_unproven, gm_raw)
+    options = _options(interleave, True, allow_unproven, gm_raw, fail_on_lost_overlap)
     return run(kernel, arguments, target=arch, order=order, options=options, shadow=stand_in)
 
 
@@ -165,10 +168,12 @@ def bench() -> int:
     return run()
 
 
-def _options(interleave: int | None, check: bool, allow_unproven: bool, gm_raw: str) -> "PipelineOptions":
+def _options(
+    interleave: int | None, check: bool, allow_unproven: bool, gm_raw: str, fail_on_lost_overlap: bool
+) -> "PipelineOptions":
     from pto_buf.lowering.pipeline import PipelineOptions
 
-    return PipelineOptions(interleave, check, allow_unproven, gm_raw)
+    return PipelineOptions(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ from xdsl.dialects.func import FuncOp
 from pto_buf.compiler import Compiled
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.report.allocation import allocation_text
-from pto_buf.report.collect import barriers, events, executed, order, residents
+from pto_buf.report.collect import barriers, dropped, events, executed, lost, order, residents
 from pto_buf.report.collect_map import plan_notes
 from pto_buf.report.fences import fences_text
 from pto_buf.report.order import order_text
@@ -26,11 +26,12 @@ def _functions(module: ModuleOp) -> list[FuncOp]:
 def _kernel(fenced: FuncOp, finished: FuncOp, checked: bool) -> str:
     target = target_of(fenced)
     verdict = "proven: no race, no deadlock, no flag set twice or left over" if checked else "not checked"
+    fences = fences_text(events(fenced), barriers(fenced), executed(finished), dropped(fenced), lost(fenced))
     return (
         f"kernel {fenced.sym_name.data} for {target.name}\n"
         f"memory\n{allocation_text(residents(fenced, target), target)}\n"
         f"{''.join(f'  {note}{chr(10)}' for note in plan_notes(fenced))}"
         f"order\n{order_text(order(fenced, target))}\n"
-        f"fences\n{fences_text(events(fenced), barriers(fenced), executed(finished))}\n"
+        f"fences\n{fences}\n"
         f"  {verdict}\n"
     )

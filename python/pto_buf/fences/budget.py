@@ -6,7 +6,8 @@ are ever live together); then it orders its pool by regions, on one lane; and wh
 hands over by handshake. Whatever is given up is said.
 """
 
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from pto_buf.fences.actions import Planner
@@ -90,8 +91,19 @@ def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fit
             planner.ring(group)
         short = _shortage(planner, tree, reserved)
         if short is None:
-            return Fitted(tuple(search.pools.values()), planner, tuple(search.lost.values()))
+            lost = (*search.lost.values(), *_returns(planner, search.groups))
+            return Fitted(tuple(search.pools.values()), planner, lost)
         search.give_up(short)
+
+
+def _returns(planner: Planner, groups: Sequence[RingGroup]) -> Iterator[Lost]:
+    """What the pairs cost that are only there so that an id serves again."""
+    back = Counter((event.src, event.dst) for event in planner.events if event.returns)
+    for (dst, src), times in back.items():
+        group = next(group for group in groups if group.joins(src, dst))
+        reason = f"a stream from {src} to {dst} has more tiles than there are event ids"
+        cost = f"{src} waits for {dst} {times} time{'s' if times > 1 else ''}, so that ids serve again"
+        yield Lost(group.members[0].fences.pool.sets[0], f"{group.name} and others", reason, cost)
 
 
 def _narrower(group: RingGroup) -> RingGroup | None:

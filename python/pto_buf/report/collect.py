@@ -1,7 +1,9 @@
 """Reading reports off the IR: fenced `ptobuf` for names and reasons, finished `pto` for what runs."""
 
 from collections.abc import Iterator
+from typing import cast
 
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
 from xdsl.ir import Block, BlockArgument, SSAValue
@@ -14,6 +16,7 @@ from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, SetOp, SlotOp,
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
+from pto_buf.lowering.fenced import DROPPED, LOST
 from pto_buf.memory.footprint import slot_bytes, slot_stride
 from pto_buf.report.allocation import Resident
 from pto_buf.report.fences import EventLine, Executed
@@ -145,6 +148,18 @@ def _event(op: EventOp) -> EventLine:
         sum(isinstance(user, WaitOp) for user in users),
         op.why.data if op.why is not None else "",
     )
+
+
+def dropped(function: FuncOp) -> int:
+    """How many events of a fenced kernel were left out because others imply them."""
+    found = function.attributes.get(DROPPED)
+    return found.value.data if isinstance(found, IntegerAttr) else 0
+
+
+def lost(function: FuncOp) -> tuple[str, ...]:
+    """The overlap that the fences of a kernel give up, with what it costs."""
+    found = function.attributes.get(LOST)
+    return tuple(one.data for one in cast(ArrayAttr[StringAttr], found)) if found is not None else ()
 
 
 def barriers(function: FuncOp) -> int:

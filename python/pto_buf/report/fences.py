@@ -25,14 +25,22 @@ class Executed:
     barriers: int
 
 
-def fences_text(events: Sequence[EventLine], barriers: int, executed: Executed | None) -> str:
-    """One line for each event with its reason below it, then the barriers and what a run executes."""
+def fences_text(
+    events: Sequence[EventLine], barriers: int, executed: Executed | None, dropped: int = 0, lost: Sequence[str] = ()
+) -> str:
+    """One line for each event with its reason below it, then the barriers and what a run executes.
+
+    `dropped`: events that others imply. `lost`: overlap that was given up, and what that costs.
+    """
     lines: list[str] = []
     for event in events:
         ids = ", ".join(str(number) for number in event.ids)
         lines.append(f"  {event.src} -> {event.dst}  ids {ids}  {event.name}")
         lines.append(f"    {event.why}")
+    if dropped:
+        lines.append(f"  events left out because others imply them: {dropped}")
     lines.append(f"  barriers on one pipe: {barriers}; and the last one over all pipes")
     if executed is not None:
         lines.append(f"  a run executes {executed.pairs} set/wait pairs and {executed.barriers} barriers on one pipe")
+    lines += [f"  overlap is lost: {one}" for one in lost]
     return "\n".join(lines)
