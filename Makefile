@@ -17,7 +17,7 @@ demo: $(RUN)
 test: check pytest
 
 bench: $(RUN)
-	@$(BIN)/pto-buf bench
+	@$(BIN)/pto-buf bench examples/two_level_slots.py examples/two_level_pipeline.py test/kernels/sources/softmax.py
 
 check: $(DEV)
 	$(BIN)/ruff check .

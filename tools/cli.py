@@ -161,11 +161,12 @@ def demo(files: tuple[str, ...]) -> int:
 
 
 @app.command("bench")
-def bench() -> int:
-    """Measure reading, checking and lowering of long programs on this machine; prints JSON."""
+@click.argument("files", metavar="[FILE.py...]", nargs=-1)
+def bench(files: tuple[str, ...]) -> int:
+    """Measure reading, checking and lowering of long programs, and of kernel files, on this machine; prints JSON."""
     from pto_buf.tools.bench_command import run
 
-    return run()
+    return run(files)
 
 
 def _options(
