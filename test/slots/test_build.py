@@ -206,7 +206,7 @@ def test_a_while_counts_its_trips() -> None:
     assert isinstance(loop, While)
     (filled,), (read,) = loop.before, loop.after
     assert isinstance(filled, Op) and isinstance(read, Op)
-    assert shown(filled.accesses[0].term) == shown(read.accesses[0].term) == "remui(trip, 2)"
+    assert shown(filled.accesses[0].term) == shown(read.accesses[0].term) == "remui(k, 2)"
 
 
 def test_a_tile_out_of_a_branch_is_what_its_one_slot_holds() -> None:

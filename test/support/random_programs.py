@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pto_buf.slots.program import Block, Node, Program
-from pto_buf.slots.terms import Const, Fn, Opaque, Term, Var
+from pto_buf.slots.terms import TRIP_LIMIT, Const, Fn, Opaque, Term, Var
 from support.slot_programs import Maker, Number, add, binary, mod
 from support.slot_runs import Run, run
 
@@ -88,8 +88,10 @@ class RandomProgram:
     def _node(self, depth: int) -> Node:
         self._left -= 1
         kind = self._random.random()
-        if depth < 3 and kind < 0.3:
+        if depth < 3 and kind < 0.26:
             return self._loop(depth)
+        if depth < 3 and kind < 0.3:
+            return self._repeat(depth)
         if depth < 4 and kind < 0.42:
             key, condition = self._make.key(), self._condition()
             then = self._block(depth + 1)
@@ -119,6 +121,18 @@ class RandomProgram:
         body = self._block(depth + 1)
         self.loops.pop()
         return self._make.loop(key, counter, lower, upper, *body, step=choose([1, 1, 1, 1, 2, 3]))
+
+    def _repeat(self, depth: int) -> Node:
+        """A `while`: what stands in `before` runs once more than what stands in `after`."""
+        key, choose = self._make.key(), self._random.choice
+        counter = self._make.counter("ijkl"[len(self.loops)], 0, TRIP_LIMIT)
+        self.loops.append((key, counter))
+        limits: list[Number] = [*self.arguments, choose([1, 2, 4])]
+        condition = choose([binary(Fn.SLT, counter, choose(limits)), self._make.unknown("again", key)])
+        before = self._block(depth + 1) if self._chance(0.3) else ()
+        after = self._block(depth + 1)
+        self.loops.pop()
+        return self._make.repeat(key, counter, condition, before, *after)
 
     def runs(self) -> Iterator[Run]:
         """Runs for many arguments, each with several outcomes of what is unknown."""

@@ -7,7 +7,7 @@ from pto_buf.dialect.table.row import Role
 from pto_buf.errors import Place
 from pto_buf.hw import Pipe, Space
 from pto_buf.slots.bounds import bounds
-from pto_buf.slots.program import Access, Block, Branch, Carried, Loop, Node, Op, Program, Release, SlotSet
+from pto_buf.slots.program import Access, Block, Branch, Carried, Loop, Node, Op, Program, Release, SlotSet, While
 from pto_buf.slots.simplify import apply
 from pto_buf.slots.terms import Const, Fn, Opaque, Term, Var
 from pto_buf.tile import TileSpec
@@ -96,6 +96,17 @@ class Maker:
         carried: tuple[Carried, ...] = (),
     ) -> Loop:
         return Loop(key, var, term(lower), term(upper), Const(step), body, 1, Place("k", key), carried)
+
+    def repeat(
+        self,
+        key: int,
+        var: Var,
+        condition: Term,
+        before: Block,
+        *after: Node,
+        carried: tuple[Carried, ...] = (),
+    ) -> While:
+        return While(key, var, condition, before, after, Place("k", key), carried)
 
     def branch(self, key: int, condition: Term, then: Block, otherwise: Block = ()) -> Branch:
         return Branch(key, condition, then, otherwise, Place("k", key))

@@ -44,6 +44,9 @@ class Run:
     overwritten: set[tuple[SiteKey, SiteKey]] = field(default_factory=set[tuple[SiteKey, SiteKey]])
 
 
+_MOST_TRIPS = 40
+
+
 class _Stop(Exception):
     pass
 
@@ -118,12 +121,13 @@ class _Machine:
         for entry, value in [(entry, self._number(entry.init)) for entry in loop.carried]:
             self.values[entry.var] = value
         self.trips[loop.key] = 0
-        again = Opaque(-loop.key, "again")
         while True:
             self.values[loop.var] = self.trips[loop.key]
             self.block(loop.before)
-            if not self.choose(again):
+            if not self._number(loop.condition):
                 break
+            if self.trips[loop.key] > _MOST_TRIPS:  # no run that anybody waits for
+                raise _Stop
             self.block(loop.after)
             for entry, value in [(entry, self._number(entry.next)) for entry in loop.carried]:
                 self.values[entry.var] = value

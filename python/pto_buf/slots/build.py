@@ -149,7 +149,8 @@ class _Builder:
         loop = self.terms.loop(op)
         if isinstance(op, scf.WhileOp):
             before, after = self.block(op.before_region.block), self.block(op.after_region.block)
-            return While(key, loop.var, before, after, place, loop.carried)
+            condition = self.terms.of(cast(scf.ConditionOp, op.before_region.block.last_op).condition)
+            return While(key, loop.var, condition, before, after, place, loop.carried)
         attribute = op.attributes.get(STAGE_ATTRIBUTE)
         stage = attribute.value.data if isinstance(attribute, IntegerAttr) else 1
         body = self.block(op.body.block)

@@ -1,6 +1,6 @@
 """Closed forms, in the number of finished trips, of values that a loop hands from trip to trip."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pto_buf.slots.bounds import bounds
 from pto_buf.slots.fold import fold
@@ -12,13 +12,20 @@ _LONGEST_ORBIT = 64
 
 
 def closed_forms(
-    variables: Sequence[Var], inits: Sequence[Term], nexts: Sequence[Term], trip: Term
+    variables: Sequence[Var],
+    inits: Sequence[Term],
+    nexts: Sequence[Term],
+    trip: Term,
+    is_fixed: Callable[[Term], bool],
 ) -> tuple[Term | None, ...]:
-    """For each carried value a term in `trip`, the number of finished trips; None where none is known."""
+    """For each carried value a term in `trip`, the number of finished trips; None where none is known.
+
+    `is_fixed` says of a term that it is one number in all trips of the loop.
+    """
     cycles = _orbit_forms(variables, inits, nexts, trip)
     return tuple(
         _invariant(variable, init, next)
-        or _counter(variable, init, next, trip)
+        or _counter(variable, init, next, trip, is_fixed)
         or cycle
         or _ring(variable, init, next, trip)
         for variable, init, next, cycle in zip(variables, inits, nexts, cycles, strict=True)
@@ -29,13 +36,12 @@ def _invariant(variable: Var, init: Term, next: Term) -> Term | None:
     return init if next is variable or next == init else None
 
 
-def _counter(variable: Var, init: Term, next: Term, trip: Term) -> Term | None:
+def _counter(variable: Var, init: Term, next: Term, trip: Term, is_fixed: Callable[[Term], bool]) -> Term | None:
     """`k + c` each trip."""
-    match next:
-        case Apply(Fn.ADD, left, Const(step)) if left is variable:
-            return apply(Fn.ADD, apply(Fn.MUL, trip, Const(step)), init)
-        case _:
-            return None
+    if not isinstance(next, Apply) or next.fn is not Fn.ADD or variable not in (next.left, next.right):
+        return None
+    step = next.right if next.left == variable else next.left
+    return apply(Fn.ADD, apply(Fn.MUL, trip, step), init) if is_fixed(step) else None
 
 
 def _ring(variable: Var, init: Term, next: Term, trip: Term) -> Term | None:

@@ -8,8 +8,8 @@ from pto_buf.errors import Diagnostic, Note, Place
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, Node, Op, Program, Release, SlotSet, While
-from pto_buf.slots.terms import Opaque, Term
-from pto_buf.slots.wording import leaves_of, term_text
+from pto_buf.slots.terms import Const, Opaque, Term
+from pto_buf.slots.wording import Path, leaves_of, modulo_text, term_text
 
 INDEX_OUT_OF_RANGE = "slot-index-out-of-range"
 READ_BEFORE_WRITE = "read-before-write"
@@ -18,17 +18,18 @@ USE_AFTER_RELEASE = "use-after-release"
 RELEASE_MISUSE = "release-misuse"
 TOO_COMPLEX = "slots-too-complex"
 
+_PRODUCT_LEVER = (
+    "compare the counters themselves (i + 1 < m or j + 1 < n, not i * n + j + 1 < m * n), "
+    "or run one loop over the product"
+)
+
 
 @dataclass(frozen=True)
 class Witness:
     """A slot and the path on which something happens to it."""
 
     slot: int
-    path: str
-
-    @property
-    def when(self) -> str:
-        return f" when {self.path}" if self.path else ""
+    path: Path
 
 
 @dataclass
@@ -65,7 +66,11 @@ class Complaints:
         message: str,
         *notes: Note,
         help: str | None = None,
+        path: Path | None = None,
     ) -> None:
+        if path is not None and not path.is_certain:
+            message += ": cannot prove that this does not happen, since it hangs on a product of run-time numbers"
+            help = _PRODUCT_LEVER
         self._found[key] = Diagnostic(message, place, notes, help, kind)
 
     def _place(self, key: int) -> Place | None:
@@ -79,7 +84,7 @@ class Complaints:
     # --- indices ---
 
     def outside(
-        self, slots: SlotSet, term: Term, place: Place | None, value: int | None, when: Callable[[], str]
+        self, slots: SlotSet, term: Term, place: Place | None, value: int | None, when: Callable[[], Path]
     ) -> None:
         """The index is `value`, which names no slot; None where it cannot be told what it is."""
         key = (INDEX_OUT_OF_RANGE, place, slots.key)
@@ -92,26 +97,26 @@ class Complaints:
         elif text == str(value):
             message = f"slot index {value} is outside [0, {count}): {has}"
         else:
-            path = when()
-            is_value = f"can be {value}" if path in ("", f"{text} = {value}") else f"is {value} when {path}"
+            words = when().words
+            is_value = f"can be {value}" if words in ("", f"{text} = {value}") else f"is {value} when {words}"
             message = f"slot index {text} {is_value}, outside [0, {count}): {has}"
-        help = f"take the index modulo the number of slots: ({text}) % {count}"
-        if value is not None and value < 0 and not text.lstrip("-").isdigit():
+        help = f"take the index modulo the number of slots: {modulo_text(term, count)}"
+        if value is not None and value < 0 and not isinstance(term, Const):
             help = f"keep the index from going below 0: add a multiple of {count} before its remainder is taken"
-        self._add(key, INDEX_OUT_OF_RANGE, place, message, self._declared(slots), help=help)
+        self._add(key, INDEX_OUT_OF_RANGE, place, message, self._declared(slots), help=help, path=when())
 
     # --- reads ---
 
-    def unwritten(self, slots: SlotSet, site: SiteKey, slot: int, when: Callable[[], str]) -> None:
+    def unwritten(self, slots: SlotSet, site: SiteKey, slot: int, when: Callable[[], Path]) -> None:
         """A slot is read, or continued, that nothing has written on this path."""
         key = (READ_BEFORE_WRITE, site)
         if key in self._found:
             return
         op, path = self._op(site), when()
         verb = "continues" if op.accesses[site.access].role is Role.UPDATE else "reads"
-        message = f"'{op.name}' {verb} {_slot(slots, slot)}, which is not written{' when ' + path if path else ''}"
+        message = f"'{op.name}' {verb} {_slot(slots, slot)}, which is not written{path.when}"
         notes, help = self._missing_write(slots, site)
-        self._add(key, READ_BEFORE_WRITE, op.place, message, *notes, help=help)
+        self._add(key, READ_BEFORE_WRITE, op.place, message, *notes, help=help, path=path)
 
     def _missing_write(self, slots: SlotSet, site: SiteKey) -> tuple[list[Note], str]:
         """Why the write may not have happened: the last one before the read stands where the path need not lead."""
@@ -142,17 +147,28 @@ class Complaints:
         note = Note(self._place(opener.op), "used as scratch here")
         self._add((READ_BEFORE_WRITE, site), READ_BEFORE_WRITE, op.place, message, note, help="write the slot first")
 
-    def released(self, slots: SlotSet, site: SiteKey, slot: int, release: int, when: Callable[[], str]) -> None:
-        """A lease is used that is over on this path."""
+    def released(
+        self, slots: SlotSet, site: SiteKey, slot: int, opener: int, release: int, when: Callable[[], Path]
+    ) -> None:
+        """The lease that the op `opener` began is used, and is over on this path."""
         key = (USE_AFTER_RELEASE, site)
         if key in self._found:
             return
-        op, path = self._op(site), when()
-        message = f"'{op.name}' uses {_slot(slots, slot)} after its release{' when ' + path if path else ''}"
-        help = "move the release behind this use"
-        if release > site.op:  # met in a later trip of a loop around both
-            help = "move the release behind the loop: the lease was taken outside of it"
-        self._add(key, USE_AFTER_RELEASE, op.place, message, Note(self._place(release), "released here"), help=help)
+        op, path, help = self._op(site), when(), "move the release behind this use"
+        message = f"'{op.name}' uses {_slot(slots, slot)} after its release{path.when}"
+        notes = [Note(self._place(release), "released here")]
+        if release > site.op:  # in an earlier trip of a loop around both
+            notes.append(Note(self._place(opener), "taken here, and not again since"))
+            help = "write the slot before this use in every trip"
+            if self._loop_of(release, site.op) not in self._around[opener]:
+                help = "move the release behind the loop: the lease was taken outside of it"
+        self._add(key, USE_AFTER_RELEASE, op.place, message, *notes, help=help, path=path)
+
+    def _loop_of(self, *ops: int) -> Node | None:
+        """The innermost loop around all of these."""
+        first, *others = (self._around[op] for op in ops)
+        shared = (node for node in reversed(first) if isinstance(node, Loop | While))
+        return next((loop for loop in shared if all(loop in around for around in others)), None)
 
     # --- writes ---
 
@@ -178,11 +194,11 @@ class Complaints:
             return
         op = self._op(over)
         message = (
-            f"'{op.name}' overwrites {_slot(slots, witness.slot)}{witness.when}, "
+            f"'{op.name}' overwrites {_slot(slots, witness.slot)}{witness.path.when}, "
             f"whose value nothing has read{self._doubt(over, opener.op)}"
         )
         note = Note(self._place(opener.op), "the value was written here")
-        self._add(key, CLOBBER, op.place, message, note, help=_more_slots(slots))
+        self._add(key, CLOBBER, op.place, message, note, help=_more_slots(slots), path=witness.path)
 
     def _doubt(self, over: SiteKey, writer: int) -> str:
         """Said where an index holds an unknown: equality was assumed, not shown."""
@@ -202,30 +218,33 @@ class Complaints:
 
     # --- releases ---
 
-    def release_of_nothing(self, release: Release, slot: int, when: Callable[[], str]) -> None:
+    def release_of_nothing(self, release: Release, slot: int, when: Callable[[], Path]) -> None:
         """A slot is released that was never taken on this path."""
         key = (RELEASE_MISUSE, release.key)
         if key in self._found:
             return
         path = when()
-        message = f"releases {_slot(release.slots, slot)}, which is not taken{' when ' + path if path else ''}"
-        self._add(key, RELEASE_MISUSE, release.place, message, self._declared(release.slots), help="write it first")
+        message = f"releases {_slot(release.slots, slot)}, which is not taken{path.when}"
+        note = self._declared(release.slots)
+        self._add(key, RELEASE_MISUSE, release.place, message, note, help="write it first", path=path)
 
-    def second_release(self, release: Release, slot: int, first: int, when: Callable[[], str]) -> None:
-        """A lease is released that is over on this path."""
+    def second_release(self, release: Release, slot: int, opener: int, first: int, when: Callable[[], Path]) -> None:
+        """The lease that the op `opener` began is released, and is over on this path."""
         key = (RELEASE_MISUSE, release.key)
         if key in self._found:
             return
-        path = when()
-        again = f"{' when ' + path if path else ''}"
-        if first == release.key:
-            message = f"releases {_slot(release.slots, slot)} again{again}: the lease was taken outside of this loop"
-            loop = next(node for node in reversed(self._around[release.key]) if isinstance(node, Loop | While))
-            note, help = Note(loop.place, "each trip of this loop releases it"), "move the release behind the loop"
-        else:
-            message = f"releases {_slot(release.slots, slot)} a second time{again}"
+        path, loop, name = when(), self._loop_of(release.key), _slot(release.slots, slot)
+        message = f"releases {name} again{path.when}"
+        if first != release.key or loop is None:
+            message = f"releases {name} a second time{path.when}"
             note, help = Note(self._place(first), "first released here"), "release a lease once"
-        self._add(key, RELEASE_MISUSE, release.place, message, note, help=help)
+        elif loop in self._around[opener]:
+            note = Note(self._place(opener), "taken here, and not again since")
+            help = "release only what the same trip has written"
+        else:
+            message += ": the lease was taken outside of this loop"
+            note, help = Note(loop.place, "each trip of this loop releases it"), "move the release behind the loop"
+        self._add(key, RELEASE_MISUSE, release.place, message, note, help=help, path=path)
 
     def release_of_ended(self, release: Release, slot: int, over: SiteKey) -> None:
         """The named value's lease was ended by another write."""

@@ -18,7 +18,7 @@ from pto_buf.slots.scopes import LoopForms, Scopes
 
 H = TypeVar("H", bound=Hashable)
 
-MOST_STEPS = 30_000
+MOST_STEPS = 15_000
 """Steps of one state through one node that are made before the exploration gives up. Each node is good for some more,
 so that a long program is no problem in itself."""
 
@@ -146,8 +146,7 @@ class Explorer(Generic[H]):
     ) -> tuple[Sequence[State[H]], Iterable[State[H]]]:
         """States at the end of one trip, and those that leave the loop instead."""
         if isinstance(loop, While):
-            tested = self.run(loop.before, [head])
-            return self.run(loop.after, tested), [self._scope_left(forms, state) for state in tested]
+            return self._trip_of_while(loop, forms, head)
         if forms.rest is None:
             return self.run(loop.body, [head]), [self._scope_left(forms, head)]
         inner: list[State[H]] = []
@@ -160,6 +159,19 @@ class Explorer(Generic[H]):
                 if gone is not None:
                     left.append(self._scope_left(forms, State(gone, head.held)))
         return inner, left
+
+    def _trip_of_while(
+        self, loop: While, forms: LoopForms, head: State[H]
+    ) -> tuple[Sequence[State[H]], Iterable[State[H]]]:
+        inner: list[State[H]] = []
+        left: list[State[H]] = []
+        for state in self.run(loop.before, [head]):
+            for goes_on, facts in self.scopes.decider.truth(state.facts, self.scopes.conditions[loop.key]):
+                if goes_on:
+                    inner.append(State(facts, state.held))
+                else:
+                    left.append(self._scope_left(forms, State(facts, state.held)))
+        return self.run(loop.after, inner), left
 
     def _test(self, facts: Facts, rest: Linear) -> Iterable[tuple[bool, Facts]]:
         """Whether another trip starts: the counter is below the bound."""

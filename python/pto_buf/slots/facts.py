@@ -6,7 +6,7 @@ from functools import cached_property
 from math import gcd, lcm
 
 from pto_buf.slots.forms import Atoms
-from pto_buf.slots.linear import FloorDiv, Linear, Mod
+from pto_buf.slots.linear import FloorDiv, Linear, Mod, Product
 from pto_buf.slots.spans import EVERYTHING, Span, clamped
 
 Form = tuple[tuple[int, int], ...]
@@ -128,6 +128,8 @@ class Reasoner:
         kind = self.atoms.kinds[atom]
         if facts.spans and isinstance(kind, FloorDiv | Mod):
             found = found.meet(self._span_of_division(facts, kind))
+        if facts.spans and isinstance(kind, Product):
+            found = found.meet(self.span(facts, kind.left).product(self.span(facts, kind.right)))
         return found
 
     def _span_of_division(self, facts: Facts, kind: FloorDiv | Mod) -> Span:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
@@ -9,11 +10,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.slots.bounds import BOOL, Interval, bounds
-from pto_buf.slots.carried import closed_forms
-from pto_buf.slots.fold import BITS, INDEX_MAX
+from pto_buf.slots.carried import closed_forms, free_leaves
+from pto_buf.slots.fold import BITS
 from pto_buf.slots.program import Carried
 from pto_buf.slots.simplify import ONE, ZERO, apply, select
-from pto_buf.slots.terms import COMPARISONS, COUNT_LIMIT, Const, Fn, Opaque, Term, Var
+from pto_buf.slots.terms import COMPARISONS, COUNT_LIMIT, TRIP_LIMIT, Const, Fn, Opaque, Term, Var
 
 _FUNCTIONS: Mapping[type[Operation], Fn] = {
     arith.AddiOp: Fn.ADD,
@@ -80,6 +81,8 @@ class IndexTerms:
         self._sizes: dict[SSAValue, int] = {}
         self._loops: dict[Operation, LoopTerms] = {}
         self._fixed: dict[str, Var] = {}
+        self._owners: dict[int, Operation] = {}
+        """By the key of a variable or unknown: the innermost loop in whose trips it is another number."""
         self._numbers = 0
         self._made_since: list[SSAValue] = []
 
@@ -202,11 +205,18 @@ class IndexTerms:
             around = around.parent_op()
         held = _range(value.type)
         loop = None if around is None else self._keys[around]
-        return Opaque(self._number(), value.name_hint or "an unnamed value", loop, held.low, held.high)
+        return Opaque(self._number(around), value.name_hint or "an unnamed value", loop, held.low, held.high)
 
-    def _number(self) -> int:
+    def _number(self, owner: Operation | None = None) -> int:
         self._numbers += 1
+        if owner is not None:
+            self._owners[self._numbers] = owner
         return self._numbers
+
+    def _is_fixed(self, term: Term, loop: Operation) -> bool:
+        """Whether the term is one number in all trips of the loop."""
+        owners = (self._owners.get(leaf.key) for leaf in free_leaves(term))
+        return not any(owner is not None and loop.is_ancestor(owner) for owner in owners)
 
     # --- loops ---
 
@@ -214,7 +224,7 @@ class IndexTerms:
         lower, upper, step = self.of(op.lb), self.of(op.ub), self.of(op.step)
         counter, *arguments = op.body.block.args
         least, most = bounds(lower).low, bounds(upper).high - 1
-        var = Var(self._number(), counter.name_hint or "i", least, max(least, most))
+        var = Var(self._number(op), counter.name_hint or "i", least, max(least, most))
         self._name(counter, var)
         trip = apply(Fn.DIVS, apply(Fn.SUB, var, lower), step)
         trips = apply(Fn.CEILDIVS, apply(Fn.SUB, upper, lower), step)
@@ -224,7 +234,7 @@ class IndexTerms:
         return LoopTerms(var, lower, upper, step, carried)
 
     def _while(self, op: scf.WhileOp) -> LoopTerms:
-        var = Var(self._number(), "trip", 0, INDEX_MAX)
+        var = Var(self._number(op), _counter_name(op), 0, TRIP_LIMIT)
         before, after = op.before_region.block, op.after_region.block
         return LoopTerms(var, ZERO, ZERO, ONE, self._carry(op, before.args, op.arguments, after.last_op, (var, var)))
 
@@ -251,19 +261,21 @@ class IndexTerms:
         variables: list[Var] = []
         for _, argument, _, _ in rows:
             held = _range(argument.type)
-            variables.append(Var(self._number(), argument.name_hint or "carried", held.low, held.high))
+            variables.append(Var(self._number(op), argument.name_hint or "carried", held.low, held.high))
         outer, self._made_since = self._made_since, []
         loops = dict(self._loops)
         for (_, argument, _, _), variable in zip(rows, variables, strict=True):
             self._name(argument, variable)
         started, stepped = [row[2] for row in rows], [self.of(row[3]) for row in rows]
-        forms = closed_forms(variables, started, stepped, trip_and_trips[0])
+        is_fixed = partial(self._is_fixed, loop=op)
+        forms = closed_forms(variables, started, stepped, trip_and_trips[0], is_fixed)
         if any(form is not None for form in forms):
             for value in self._made_since:
-                self._terms.pop(value, None)
+                if op.is_ancestor(value.owner):  # what stands outside keeps its term, which others may hold already
+                    self._terms.pop(value, None)
             self._loops = loops
         self._made_since = [*outer, *self._made_since]
-        last = closed_forms(variables, started, stepped, trip_and_trips[1])
+        last = closed_forms(variables, started, stepped, trip_and_trips[1], is_fixed)
         for (index, argument, _, _), variable, form, final in zip(rows, variables, forms, last, strict=True):
             self._name(argument, variable if form is None else form)
             if isinstance(op, scf.ForOp):
@@ -273,6 +285,22 @@ class IndexTerms:
             for (_, _, init, next), variable, form in zip(rows, variables, forms, strict=True)
             if form is None
         )
+
+
+def _counter_name(op: scf.WhileOp) -> str:
+    """What people call the number of finished trips: what counts from 0 in steps of 1, if the loop carries such."""
+    last = op.after_region.block.last_op
+    following = () if last is None else last.operands
+    rows = zip(op.before_region.block.args, op.arguments, op.after_region.block.args, following, strict=False)
+    for argument, init, inside, next in rows:
+        if constant_of(init) == 0 and _is_one_more(next, inside) and argument.name_hint is not None:
+            return argument.name_hint
+    return "trip"
+
+
+def _is_one_more(value: SSAValue, than: SSAValue) -> bool:
+    op = value.owner
+    return isinstance(op, arith.AddiOp) and op.lhs is than and constant_of(op.rhs) == 1
 
 
 def _operands(value: SSAValue) -> tuple[SSAValue, ...]:

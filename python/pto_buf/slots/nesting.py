@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pto_buf.slots.bounds import Interval, bounds
-from pto_buf.slots.fold import INDEX_MAX
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import Linear
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, While
-from pto_buf.slots.terms import Const, Opaque, Var
+from pto_buf.slots.terms import TRIP_LIMIT, Const, Opaque, Var
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def trip_leaf(atoms: Atoms, loop: Loop) -> int:
 def bind_counter(atoms: Atoms, loop: Loop | While) -> None:
     """Say what the counter of one loop is; those of the loops around it are bound."""
     if isinstance(loop, While):
-        atoms.leaf(loop.var, Interval(0, INDEX_MAX))
+        atoms.leaf(loop.var, Interval(0, TRIP_LIMIT))
     elif is_counted(loop):
         trips = Linear(((trip_leaf(atoms, loop), bounds(loop.step).low),), 0)
         atoms.bind(loop.var, atoms.form(loop.lower) + trips)

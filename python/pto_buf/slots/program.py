@@ -121,13 +121,14 @@ class Branch:
 
 @dataclass(frozen=True)
 class While:
-    """`before` runs, then `after` and `before` again for as long as an unknown condition holds.
+    """`before` runs, then `after` and `before` again for as long as the condition, looked at behind `before`, holds.
 
     `var` counts the runs of `after` that are done; behind the loop it keeps its last value.
     """
 
     key: int
     var: Var
+    condition: Term
     before: "Block"
     after: "Block"
     place: Place | None

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from pto_buf.slots.bounds import Interval
 from pto_buf.slots.deciding import MOST_VALUES, Decider, demands
 from pto_buf.slots.facts import Form, Reasoner, normal
-from pto_buf.slots.fold import INDEX_MAX
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import IsZero, Leaf, Linear, NotPositive
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.nesting import Nesting, is_counted, trip_leaf
 from pto_buf.slots.program import Block, Branch, Loop, Node, Op, Release, While
-from pto_buf.slots.terms import Term
+from pto_buf.slots.terms import TRIP_LIMIT, Term
 
 _SMALL = 32
 """Thresholds up to this are met exactly; a loop of more trips is followed until its states repeat."""
@@ -47,7 +46,7 @@ class Scopes:
     indices: Mapping[tuple[int, int], Linear]
     """By the key of an op and the number of its access; for a release the number is 0."""
     conditions: Mapping[int, Linear]
-    """By the key of a branch."""
+    """By the key of a branch or a `while`."""
     dying: Mapping[int, tuple[int, ...]]
     """By the key of a node: atoms that nothing looks at behind it."""
 
@@ -176,6 +175,9 @@ class _Survey:
     def _look_into(self, loop: Loop | While, around: tuple[int, ...]) -> frozenset[int]:
         trip, rest = self._counted(loop)
         inside = self._below([] if rest is None else [rest]) | {trip}
+        if isinstance(loop, While):
+            self.conditions[loop.key] = self._placed(self._ask(loop.condition), around)
+            inside |= self._below([self.conditions[loop.key]])
         carried: list[tuple[int, Linear, Linear]] = []
         entering: list[Linear] = []
         for entry in loop.carried:
@@ -198,7 +200,7 @@ class _Survey:
 
     def _counted(self, loop: Loop | While) -> tuple[int, Linear | None]:
         if isinstance(loop, While):
-            return self.atoms.leaf(loop.var, Interval(0, INDEX_MAX)), None
+            return self.atoms.leaf(loop.var, Interval(0, TRIP_LIMIT)), None
         counter = self.atoms.form(loop.var)
         if not is_counted(loop):
             ((atom, _),) = counter.parts

@@ -49,6 +49,10 @@ COUNT_LIMIT = (1 << 31) - 1
 """An index argument is assumed to lie within [0, COUNT_LIMIT]: it counts elements or trips of something."""
 
 
+TRIP_LIMIT = (1 << 48) - 1
+"""No run of a `while` lasts for more trips: it would take weeks. So counting trips does not wrap around."""
+
+
 @dataclass(frozen=True)
 class Const:
     value: int

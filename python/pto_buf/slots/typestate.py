@@ -14,7 +14,7 @@ from pto_buf.slots.names import last_names, loops_of_ops, names_in
 from pto_buf.slots.program import Access, Block, Op, Release, SlotSet
 from pto_buf.slots.scopes import Scopes
 from pto_buf.slots.terms import Term
-from pto_buf.slots.wording import path_text
+from pto_buf.slots.wording import Path, path_of
 
 Bytes = tuple[int, int]
 """First byte within a slot, and the one behind the last."""
@@ -193,8 +193,8 @@ class Rules:
                 self.complaints.outside(self.slots, term, place, None, self._path(facts))
                 yield None, facts
 
-    def _path(self, facts: Facts) -> Callable[[], str]:
-        return lambda: path_text(self.scopes, self.explorer.around, facts)
+    def _path(self, facts: Facts) -> Callable[[], Path]:
+        return lambda: path_of(self.scopes, self.explorer.around, facts)
 
     def _after(self, op: Op, site: SiteKey, slot: int, state: State[Held], read: Mapping[int, int]) -> Held:
         """What is held after one access of a slot."""
@@ -219,10 +219,10 @@ class Rules:
             case Role.WRITE | Role.SCRATCH:
                 return self._opened(op, site, slot, state)
 
-    def _name(self, value: Value, site: SiteKey, path: Callable[[], str]) -> None:
+    def _name(self, value: Value, site: SiteKey, path: Callable[[], Path]) -> None:
         """A value is named: its lease must not have ended."""
         if value.released is not None:
-            self.complaints.released(self.slots, site, value.slot, value.released, path)
+            self.complaints.released(self.slots, site, value.slot, value.writer, value.released, path)
         elif value.ended is not None:
             self.complaints.overwritten(self.slots, value.writer, value.ended, site, value.slot)
 
@@ -236,7 +236,7 @@ class Rules:
         if lease.opener is None:
             return state.held
         if lease.released is not None:
-            self.complaints.released(self.slots, site, slot, lease.released, path)
+            self.complaints.released(self.slots, site, slot, lease.opener.op, lease.released, path)
         elif lease.scratch:
             self.complaints.scratched(self.slots, site, slot, lease.opener)
         elif lease.filled is not None and not _covers(lease.filled, self._bytes(access)):
@@ -313,7 +313,7 @@ class Rules:
         lease = state.held.slots[slot]
         path = self._path(state.facts)
         if value is not None and value.released is not None:
-            self.complaints.second_release(release, slot, value.released, path)
+            self.complaints.second_release(release, slot, value.writer, value.released, path)
             return state.held
         if value is not None and value.ended is not None:
             self.complaints.release_of_ended(release, slot, value.ended)
@@ -324,7 +324,7 @@ class Rules:
         if lease.opener is None:
             return state.held
         if lease.released is not None:
-            self.complaints.second_release(release, slot, lease.released, path)
+            self.complaints.second_release(release, slot, lease.opener.op, lease.released, path)
             return state.held
         values = tuple(
             replace(value, released=release.key) if value.slot == slot and value.is_valid else value

@@ -1,9 +1,10 @@
 """Index terms, slots and paths in words, for people who look at an error."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from pto_buf.slots.facts import Facts, Span
-from pto_buf.slots.linear import Leaf
+from pto_buf.slots.linear import Leaf, Other, Product
 from pto_buf.slots.program import Loop, While
 from pto_buf.slots.scopes import Scopes
 from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
@@ -91,8 +92,45 @@ def leaves_of(term: Term) -> Iterator[Var | Opaque]:
             yield from leaves_of(right)
 
 
-def path_text(scopes: Scopes, around: Iterable[Loop | While], facts: Facts) -> str:
-    """On which paths the facts hold, such as `i = 3, n >= 4`; empty where they say nothing."""
+def modulo_text(term: Term, count: int) -> str:
+    """`(i + 1) % 3` for `i + 1`."""
+    text, binding = _text(term)
+    if len(text) > _LONGEST:
+        return f"the index % {count}"
+    return f"{text} % {count}" if binding > _INFIX[Fn.REMU][1] else f"({text}) % {count}"
+
+
+@dataclass(frozen=True)
+class Path:
+    """The paths on which something happens, in words; empty for all of them.
+
+    `is_certain` says that a run can take one of them: not where that hangs on how a product of numbers grows from
+    trip to trip, which the analysis does not follow.
+    """
+
+    words: str
+    is_certain: bool = True
+
+    @property
+    def when(self) -> str:
+        return f" when {self.words}" if self.words else ""
+
+
+def path_of(scopes: Scopes, around: Iterable[Loop | While], facts: Facts) -> Path:
+    """Where the facts hold, such as `i = 3, n >= 4`."""
+    return Path(_path_words(scopes, around, facts), not _hangs_on_products(scopes, facts))
+
+
+def _hangs_on_products(scopes: Scopes, facts: Facts) -> bool:
+    atoms, trips = scopes.atoms, {forms.trip for forms in scopes.loops.values()}
+    return any(
+        isinstance(atoms.kinds[atom], Product | Other) and not trips.isdisjoint(atoms.leaves[atom])
+        for form in facts.spans
+        for atom, _ in form
+    )
+
+
+def _path_words(scopes: Scopes, around: Iterable[Loop | While], facts: Facts) -> str:
     words: list[str] = []
     named: set[int] = set()
     for loop in around:
