@@ -135,6 +135,7 @@ func.func @releases(%w: !part, %n: index, %flag: i1) {
   ptobuf.release %s : !slot
   // expected-error@+1 {{releases slot 1 of 'other', which is not taken [release-misuse]}}
   ptobuf.release %o : !slot
+  // expected-note@+1 {{taken here, and not again since}}
   %u = ptobuf.load_into ins(%w : !part) outs(%t : !slot) -> !tile
   // expected-note@+1 {{each trip of this loop releases it}}
   scf.for %i = %c0 to %n step %c1 {

@@ -12,7 +12,6 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from pto_buf.dialect.pointers import GetValidShapeOp, TileValidColsOp, TileValidRowsOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoManyOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
-from pto_buf.dialect.table.row import Role, TableError
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place
@@ -20,6 +19,7 @@ from pto_buf.hw import Target
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.index_terms import IndexTerms
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, Release, SlotSet, While
+from pto_buf.slots.shapes import Shapes
 from pto_buf.source import place_of
 
 STAGE_ATTRIBUTE = "ptobuf.stage"
@@ -81,6 +81,7 @@ class _Builder:
 
     def __post_init__(self) -> None:
         self.terms = IndexTerms(self.keys)
+        self.shapes = Shapes(self.target)
         self._held: dict[SSAValue, _Held | None] = {}
 
     def block(self, block: IRBlock) -> Block:
@@ -110,27 +111,31 @@ class _Builder:
         self.sets[op] = SlotSet(len(self.sets), name, spec.count, spec.tile, op.owned is not None, place)
 
     def _tile_op(self, op: SlotOp) -> Op:
-        key = self.keys[op]
+        key, place = self.keys[op], place_of(op)
         self.ops[key] = op
+        shape = self.shapes.of(op)
+        if shape.wrong is not None:
+            self._problem(op, f"'{op.name}': {shape.wrong.message}", kind=shape.wrong.kind)
         accesses: list[Access] = []
-        for operand, value in op.named_operands():
-            held = self._slot(value, op)
+        for touched in shape.touched:
+            held = self._slot(op.operands[touched.position], op)
             if held is None:
                 continue
             self.indices[SiteKey(key, len(accesses))] = held.index
-            term = self.terms.of(held.index)
             accesses.append(
                 Access(
-                    held.slots, term, operand.role, operand.name, held.lease, place=held.chosen, written=held.written
+                    held.slots,
+                    self.terms.of(held.index),
+                    touched.role,
+                    touched.name,
+                    held.lease,
+                    touched.start,
+                    touched.end,
+                    held.chosen,
+                    held.written,
                 )
             )
-        try:
-            pipes = op.form(self.target).pipes
-        except TableError as err:
-            self._problem(op, f"'{op.name}': {err.message}", kind=err.kind)
-            pipes = ()
-        name = op.name.removeprefix("ptobuf.").removesuffix("_into")
-        return Op(key, name, pipes, tuple(accesses), place_of(op), op.row.in_place)
+        return Op(key, shape.name, shape.pipes, tuple(accesses), place, shape.in_place)
 
     def _release(self, op: ReleaseOp) -> Iterator[Release]:
         held = self._slot(op.lease, op)
@@ -181,8 +186,9 @@ class _Builder:
                 case SlotSelectOp() as select:
                     return self._selected(select)
                 case IntoOp() | IntoManyOp() as into:
-                    written, slot = _kept(into)[value.index]
-                    held = self._slot(slot, into)
+                    shape = self.shapes.of(into)
+                    written = shape.kept[value.index]
+                    held = self._slot(into.operands[shape.touched[written].position], into)
                     return None if held is None else replace(held, lease=self.keys[into], written=written)
                 case scf.IfOp() as branch:
                     arms = [cast(Operation, region.block.last_op) for region in branch.regions]
@@ -235,14 +241,3 @@ class _Builder:
 
     def _problem(self, op: Operation, message: str, *notes: Note, help: str | None = None, kind: str) -> None:
         self.problems.append(Diagnostic(message, place_of(op), notes, help, kind))
-
-
-def _kept(op: SlotOp) -> list[tuple[int, SSAValue]]:
-    """The outputs whose content is a value of the op, in order: the position of the access, and the slot."""
-    accesses = [(operand, value) for operand, value in op.named_operands() if tile_of(value.type) is not None]
-    outs = op.row.outs
-    return [
-        (position, value)
-        for position, (operand, value) in enumerate(accesses)
-        if operand in outs and operand.role is not Role.SCRATCH
-    ]
