@@ -106,6 +106,40 @@ def same_dtype(use: Use, name: str, as_name: str) -> None:
     require(found == wanted, use, f"{name} is {found}, must be {wanted} as {as_name}", name)
 
 
+def wide_enough(use: Use, name: str, least: int) -> None:
+    """Tile `name` has `least` valid columns, as far as they are known."""
+    found = use.tile(name).v_cols
+    require(found is None or found >= least, use, f"{name} has {found} valid columns, needs {least}", name)
+
+
+def tall_enough(use: Use, name: str, least: int) -> None:
+    """Tile `name` has `least` valid rows, as far as they are known."""
+    found = use.tile(name).v_rows
+    require(found is None or found >= least, use, f"{name} has {found} valid rows, needs {least}", name)
+
+
+def not_empty(*names: str) -> Check:
+    """The named tiles have at least one valid row and column."""
+
+    def check(use: Use) -> None:
+        for name in present(use, names):
+            found = use.tile(name).valid
+            require(0 not in found, use, f"{name} has valid extent {fmt(found)}; it must not be empty", name)
+
+    return check
+
+
+def precise_with_scratch(use: Use) -> None:
+    """The precise form of an op works in a scratch tile."""
+    require(
+        use.attr("precisionType") != "high_precision" or "tmp" in use.operands,
+        use,
+        "precisionType high_precision needs tmp",
+        "tmp",
+        "scratch",
+    )
+
+
 def is_a2a3(use: Use) -> bool:
     return use.target.name == "a2a3"
 

@@ -7,11 +7,15 @@ from pto_buf.dialect.table.checks import (
     at_least_bytes,
     every,
     is_a2a3,
+    known_valid,
+    precise_with_scratch,
     require,
     row_major,
     same_dtype,
     same_shape,
     same_valid,
+    tall_enough,
+    wide_enough,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, same
 from pto_buf.dialect.table.families import (
@@ -82,6 +86,8 @@ def _check_rem(use: Use) -> None:
     if "tmp" in use.operands and is_a2a3(use):
         same_dtype(use, "tmp", "dst")
         at_least_bytes(use, "tmp", 2 * use.tile("dst").footprint // use.tile("dst").rows)
+        tall_enough(use, "tmp", 2)
+        wide_enough(use, "tmp", known_valid(use.tile("dst"))[1])
 
 
 def _check_xor(use: Use) -> None:
@@ -97,7 +103,26 @@ def _check_prelu(use: Use) -> None:
     if "tmp" in use.operands and is_a2a3(use):
         tmp, dst = use.tile("tmp"), use.tile("dst")
         require(tmp.dtype in ("i8", "si8", "ui8"), use, f"tmp is {tmp.dtype}, must be ui8", "tmp")
-        require(tmp.rows > dst.rows, use, f"tmp has {tmp.rows} rows, needs {dst.rows + 1}: one more than dst", "tmp")
+        rows, cols = known_valid(dst)
+        require(tmp.rows > rows, use, f"tmp has {tmp.rows} rows, needs {rows + 1}: one more than dst", "tmp")
+        wide_enough(use, "tmp", -(-cols // 8))
+
+
+def check_power(use: Use) -> None:
+    """Powers of floats work in a scratch tile like the result, powers of integers in none."""
+    base, precise = use.tile("lhs").dtype, use.attr("precisionType") == "high_precision"
+    require(not (precise and is_a2a3(use)), use, "precisionType high_precision is for a5", kind="attribute")
+    require(
+        not precise or "f" in base, use, f"precisionType high_precision is for floats, lhs is {base}", kind="attribute"
+    )
+    require(base != "bf16" or precise, use, "bf16 needs precisionType high_precision", "lhs")
+    if "tmp" not in use.operands:
+        return
+    require("f" in base, use, f"powers of {base} have no tmp", "tmp", "scratch")
+    same_dtype(use, "tmp", "dst")
+    same_valid("dst", "tmp")(use)
+    if is_a2a3(use):
+        at_least_bytes(use, "tmp", use.tile("dst").footprint)
 
 
 def _check_part(use: Use) -> None:
@@ -145,7 +170,7 @@ _UNARY_ROWS = (
         ins=(SRC, OPTIONAL_SCRATCH),
         out=DST,
         forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _FLOAT),
-        check=same_valid("src", "dst"),
+        check=every(same_valid("src", "dst"), precise_with_scratch),
         attrs=_precision("rsqrt"),
         generic=("src", "dst", "tmp"),
         deduce=like("src"),
@@ -181,6 +206,7 @@ _BINARY_ROWS = (
             "tpow",
             "pow",
             same(3, "i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
+            check=every(_ALIGNED, check_power),
             scratch=(OPTIONAL_SCRATCH,),
             attrs=_precision("pow"),
             room=for_float("dst"),

@@ -8,6 +8,8 @@ from pto_buf.dialect.table.checks import (
     every,
     fmt,
     is_a2a3,
+    not_empty,
+    precise_with_scratch,
     require,
     row_major,
     same_dtype,
@@ -27,19 +29,18 @@ LIBRARY_SCRATCH = (184 * 1024, 192 * 1024)
 
 
 def _check_row_expand(use: Use) -> None:
-    lhs, dst = use.tile("lhs"), use.tile("dst")
+    lhs, rhs, dst = use.tile("lhs"), use.tile("rhs"), use.tile("dst")
     row_major("dst")(use)
-    vector, full = ("lhs", "rhs") if not agree(lhs.valid, dst.valid) else ("rhs", "lhs")
-    found = use.tile(full)
+    vector = "rhs" if agree(lhs.valid, dst.valid) else "lhs"
     require(
-        agree(found.valid, dst.valid),
+        vector == "rhs" or agree(rhs.valid, dst.valid),
         use,
-        f"{full} has valid extent {fmt(found.valid)}, dst {fmt(dst.valid)}; they must be equal",
-        full,
+        f"neither lhs, {fmt(lhs.valid)}, nor rhs, {fmt(rhs.valid)}, has the valid extent of dst, {fmt(dst.valid)}",
     )
     column = use.tile(vector)
-    if 0 in dst.valid:  # says that nothing is to be done
+    if dst.valid == (0, 0):  # says that nothing is to be done
         return
+    not_empty("dst")(use)
     block = 32 // element_bytes(dst)
     single = column.blayout is BLayout.COL_MAJOR and column.v_cols in (1, None)
     blocked = column.blayout is BLayout.ROW_MAJOR and column.v_cols in (block, None)
@@ -70,7 +71,7 @@ def _row_expand(mnemonic: str, dsl: str, dtypes: DtypeSets, attrs: tuple[Attr, .
         ins=(LHS, RHS, OPTIONAL_SCRATCH),
         out=DST,
         forms=vector_forms(("lhs", "rhs", "tmp", "dst"), ("lhs", "rhs", "dst"), dtypes),
-        check=_check_row_expand,
+        check=every(_check_row_expand, precise_with_scratch) if attrs else _check_row_expand,
         attrs=attrs,
         in_place=frozenset({"lhs"}),
         deduce=like("lhs"),
@@ -108,6 +109,7 @@ def _check_spread_rows(use: Use) -> None:
         f"src has {src.v_rows} valid rows, dst {dst.v_rows}; they must be equal",
         "src",
     )
+    not_empty("src", "dst")(use)
 
 
 def _check_spread_columns(use: Use) -> None:

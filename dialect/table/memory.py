@@ -1,6 +1,6 @@
 """Rows of the ops between global memory and tiles."""
 
-from pto_buf.dialect.table.checks import agree, fmt, is_a2a3, require
+from pto_buf.dialect.table.checks import LAYOUT, agree, fmt, is_a2a3, require
 from pto_buf.dialect.table.dtypes import exactly, names, on_both, pairs
 from pto_buf.dialect.table.families import DST, NO_SCALE, SCALE, SRC
 from pto_buf.dialect.table.row import (
@@ -18,7 +18,7 @@ from pto_buf.dialect.table.row import (
 )
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
-from pto_buf.tile import DTYPE_BITS, FP8, TileSpec, canonical_tile
+from pto_buf.tile import DTYPE_BITS, FP8, BLayout, SLayout, TileSpec, canonical_tile
 
 NUMBERS = "i8 i16 i32 i64 f16 bf16 f32"
 LOW_PRECISION = " ".join((*FP8, "f8E8M0", "hif8", "hif8x2", "f4E1M2x2", "f4E2M1x2"))
@@ -33,9 +33,29 @@ def _minor_two(shape: tuple[int | None, ...]) -> tuple[int | None, int | None]:
     return rows, shape[-1] if shape else 1
 
 
+_A5_LAYOUTS = (
+    (BLayout.ROW_MAJOR, SLayout.NONE_BOX),
+    (BLayout.COL_MAJOR, SLayout.NONE_BOX),
+    (BLayout.COL_MAJOR, SLayout.ROW_MAJOR),
+)
+"""How a tile in the vector buffer can lie that a5 loads."""
+
+
+def layout(tile: TileSpec) -> tuple[BLayout, SLayout]:
+    return tile.blayout, tile.slayout
+
+
 def _check_load(use: Use) -> None:
     src, dst = use.view("src"), use.tile("dst")
     require(0 not in src.shape, use, f"the view is {fmt(src.shape)}; its extents must be positive", "src")
+    require(
+        is_a2a3(use) or dst.space is not Space.VEC or layout(dst) in _A5_LAYOUTS,
+        use,
+        f"dst has layout {dst.blayout}/{dst.slayout}; on a5 it is row_major/none_box, col_major/none_box or "
+        "col_major/row_major",
+        "dst",
+        LAYOUT,
+    )
     if 0 in dst.valid:  # says that nothing is to be done
         return
     if len(src.shape) > 2 or dst.space is not Space.VEC:  # a 5-d view may be of boxes, a mat tile filled in part

@@ -15,7 +15,7 @@ from pto_buf.dialect.table.checks import (
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, exactly, on_both, pairs, same
 from pto_buf.dialect.table.families import DST, NO_SCALE, SCALE, SRC
-from pto_buf.dialect.table.memory import LOW_PRECISION, NUMBERS, QUANTISED
+from pto_buf.dialect.table.memory import LOW_PRECISION, NUMBERS, QUANTISED, layout
 from pto_buf.dialect.table.row import Form, Kind, OldSpelling, Operand, OpRow, Request, Role, TableError, Use, has
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
@@ -46,10 +46,6 @@ def _scaled(dst: Space, dtypes: DtypeSets) -> Form:
     return Form(spaces, (Pipe.FIX,), ("src", "dst"), dtypes, needs=("fp",))
 
 
-def _layout(tile: TileSpec) -> tuple[BLayout, SLayout]:
-    return tile.blayout, tile.slayout
-
-
 def _check_accumulator(use: Use) -> None:
     """What leaves an accumulator, and how."""
     src, dst = use.tile("src"), use.tile("dst")
@@ -73,7 +69,7 @@ def _check_accumulator(use: Use) -> None:
     if src.space is not Space.ACC:
         return
     require(
-        _layout(src) == _NZ,
+        layout(src) == _NZ,
         use,
         f"src has layout {src.blayout}/{src.slayout}, must be col_major/row_major",
         "src",
@@ -81,7 +77,7 @@ def _check_accumulator(use: Use) -> None:
     )
     if dst.space is Space.MAT and is_a2a3(use):
         require(
-            (*_layout(dst), dst.fractal) == (*_NZ, 512),
+            (*layout(dst), dst.fractal) == (*_NZ, 512),
             use,
             f"dst has layout {dst.blayout}/{dst.slayout}/{dst.fractal}, must be col_major/row_major/512",
             "dst",
@@ -161,7 +157,7 @@ def _check_extract(use: Use) -> None:
         )
     if src.space is Space.VEC and dst.space is Space.VEC and not is_a2a3(use):
         for name in ("src", "dst"):
-            require(_layout(use.tile(name)) == _ND, use, f"{name} must be row_major/none_box on a5", name, LAYOUT)
+            require(layout(use.tile(name)) == _ND, use, f"{name} must be row_major/none_box on a5", name, LAYOUT)
     _check_accumulator(use)
 
 
@@ -184,22 +180,22 @@ def _check_insert(use: Use) -> None:
     _in_bounds(use, src, dst, "dst")
     mode = use.attrs.get("tinsertMode")
     require(
-        mode is None or (src.space is Space.VEC and dst.space is Space.MAT and _layout(src) == _NZ),
+        mode is None or (src.space is Space.VEC and dst.space is Space.MAT and layout(src) == _NZ),
         use,
         f"tinsertMode {mode} is for a col_major/row_major tile from vec to mat",
     )
     if dst.space is Space.MAT:
         require(
-            _layout(dst) == _NZ,
+            layout(dst) == _NZ,
             use,
             f"dst has layout {dst.blayout}/{dst.slayout}, must be col_major/row_major",
             "dst",
             LAYOUT,
         )
     if not is_a2a3(use) and src.space is Space.VEC:
-        layouts = (_ND, _NZ) if dst.space is Space.MAT else (_layout(dst),)
+        layouts = (_ND, _NZ) if dst.space is Space.MAT else (layout(dst),)
         require(
-            _layout(src) in layouts and _layout(src) in (_ND, _NZ),
+            layout(src) in layouts and layout(src) in (_ND, _NZ),
             use,
             f"src has layout {src.blayout}/{src.slayout}, dst {dst.blayout}/{dst.slayout}; "
             "row_major/none_box or col_major/row_major, and the same where both are in vec",
@@ -243,7 +239,7 @@ def _check_exponents(use: Use) -> None:
     src, tmp, dst = use.tile("src"), use.tile("tmp"), use.tile("dst")
     for name, tile, wanted in (("src", src, _ND), ("dst", dst, (BLayout.ROW_MAJOR, SLayout.ROW_MAJOR))):
         require(
-            _layout(tile) == wanted,
+            layout(tile) == wanted,
             use,
             f"{name} has layout {tile.blayout}/{tile.slayout}, must be {wanted[0]}/{wanted[1]}",
             name,

@@ -41,7 +41,7 @@ def _check_parameter(use: Use, name: str) -> None:
 
 
 def _check_quant(use: Use) -> None:
-    kind, dst = use.attrs.get("quant_type"), use.tile("dst")
+    kind = use.attrs.get("quant_type")
     require(
         kind in ("INT8_SYM", "INT8_ASYM"),
         use,
@@ -55,7 +55,6 @@ def _check_quant(use: Use) -> None:
         f"quant_type {kind} {'takes no' if has_offset else 'needs an'} offset",
         kind="attribute",
     )
-    require(dst.dtype in ("i8", "si8", "ui8"), use, f"dst is {dst.dtype}, must be of 8 bits", "dst")
     same_valid("src", "dst")(use)
     if is_a2a3(use):
         row_major("src", "dst", "tmp")(use)
@@ -96,6 +95,14 @@ def _check_quant_blocks(use: Use) -> None:
         f"quant_type is {kind}, must be MXFP8 or MXFP4_E2M1 (tquant does the others)",
         kind="attribute",
     )
+    axis = use.attr("grpAxis") or "axis1"
+    grouped = use.tile("src").valid[0 if axis == "axis0" else 1]
+    require(
+        grouped is None or grouped % 32 == 0,
+        use,
+        f"src has {grouped} valid {'rows' if axis == 'axis0' else 'columns'}, must be a multiple of 32 for {axis}",
+        "src",
+    )
     dtype = use.tile("dst").dtype
     wanted = {"MXFP8": ("i8", "si8", "ui8"), "MXFP4_E2M1": ("f4E2M1x2",)}[kind or "MXFP8"]
     require(dtype in wanted, use, f"dst is {dtype}, must be {' or '.join(wanted)} for {kind}", "dst")
@@ -134,6 +141,7 @@ def _check_histogram(use: Use) -> None:
     old = use.attrs.get("isMSB")
     byte = int(use.attr("byte") or "1") if old is None else int(old == "true")
     narrow = src.dtype.endswith("16")
+    require(old is None or "byte" not in use.attrs, use, "isMSB is the old form of byte; give one", kind="attribute")
     require(
         0 <= byte <= (1 if narrow else 3), use, f"byte is {byte}, must be 0 to {1 if narrow else 3}", kind="attribute"
     )

@@ -8,10 +8,12 @@ from pto_buf.dialect.table.checks import (
     fmt,
     is_a2a3,
     known_valid,
+    not_empty,
     require,
     row_major,
     same_dtype,
     unboxed,
+    wide_enough,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, names, same
 from pto_buf.dialect.table.families import (
@@ -55,11 +57,15 @@ def _check_rows(use: Use) -> None:
     )
 
 
-def _check_row_reduction(use: Use) -> None:
-    _check_rows(use)
+def _check_scratch(use: Use) -> None:
     if "tmp" in use.operands and is_a2a3(use):
         same_dtype(use, "tmp", "src")
         at_least_bytes(use, "tmp", 32)
+
+
+def _check_row_reduction(use: Use) -> None:
+    _check_rows(use)
+    _check_scratch(use)
 
 
 def _row_reduction(mnemonic: str, dsl: str) -> OpRow:
@@ -81,12 +87,22 @@ def _indices(text: str) -> DtypeSets:
     return {"a2a3": allowed, "a5": allowed}
 
 
+def _index_columns(use: Use) -> int:
+    """Columns of scratch for the places of the maxima of each repeat of the vector unit, and for the maxima."""
+    src = use.tile("src")
+    size = element_bytes(src)
+    repeats, block = -(-known_valid(src)[1] * size // 256), 32 // size
+    return (-(-2 * repeats // block) + -(-repeats // block)) * block
+
+
 def _check_arg_rows(use: Use) -> None:
-    require(use.tile("dst").valid != (0, 0), use, "dst has no valid element", "dst")
-    _check_rows(use)
-    if "tmp" in use.operands and is_a2a3(use):
-        same_dtype(use, "tmp", "src")
-        at_least_bytes(use, "tmp", 32)
+    not_empty("dst")(use)
+    _check_row_reduction(use)
+    src = use.tile("src")
+    if "tmp" not in use.operands or not is_a2a3(use) or use.tile("tmp").valid == src.valid:
+        return
+    if known_valid(src)[1] * element_bytes(src) > 256:
+        wide_enough(use, "tmp", _index_columns(use))
 
 
 def _row_index(mnemonic: str, dsl: str) -> OpRow:
@@ -152,9 +168,9 @@ def _check_arg_columns(use: Use) -> None:
         f"reduces {src.v_cols} columns to {fmt(dst.valid)}; must be one row of as many columns",
         "dst",
     )
-    if "tmp" in use.operands and is_a2a3(use):
-        same_dtype(use, "tmp", "src")
-        at_least_bytes(use, "tmp", 32)
+    _check_scratch(use)
+    if "tmp" in use.operands and is_a2a3(use) and use.tile("tmp").valid != src.valid:
+        wide_enough(use, "tmp", _index_columns(use))
 
 
 def _column_index(mnemonic: str, dsl: str) -> OpRow:

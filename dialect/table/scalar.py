@@ -7,13 +7,17 @@ from pto_buf.dialect.table.checks import (
     at_least_bytes,
     every,
     is_a2a3,
+    known_valid,
     require,
     row_major,
     same_dtype,
     same_shape,
     same_valid,
+    tall_enough,
+    wide_enough,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, exactly, names, tile_scalar
+from pto_buf.dialect.table.elementwise import check_power
 from pto_buf.dialect.table.families import (
     DST,
     LATELY_OPTIONAL_SCRATCH,
@@ -71,6 +75,8 @@ def _check_rems(use: Use) -> None:
     if "tmp" in use.operands and is_a2a3(use):
         same_dtype(use, "tmp", "dst")
         at_least_bytes(use, "tmp", use.tile("dst").footprint // use.tile("dst").rows)
+        tall_enough(use, "tmp", 1)
+        wide_enough(use, "tmp", known_valid(use.tile("dst"))[1])
 
 
 def _check_xors(use: Use) -> None:
@@ -167,6 +173,7 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
             "pows",
             tile_scalar("i8 i16 i32 f32", "i8 i16 i32 f16 bf16 f32"),
             scratch=(OPTIONAL_SCRATCH,),
+            check=every(_ALIGNED, check_power),
             room=for_float("dst"),
             attrs=(Attr("precisionType", "pow_precision", "default"),),
         ),

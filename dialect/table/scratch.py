@@ -53,10 +53,9 @@ def for_prelu(use: Use) -> TileSpec | None:
     """One packed mask a row, and one more."""
     if not is_a2a3(use):
         return placeholder(use, "ui8")
-    dst = use.tile("dst")
-    rows, cols = known_valid(dst)
+    rows, cols = known_valid(use.tile("dst"))
     packed = -(-cols // 8)
-    return _vec(dst.rows + 1, max(32, -(-packed // 32) * 32), "ui8", rows, packed)
+    return _vec(rows + 1, max(32, -(-packed // 32) * 32), "ui8", rows, packed)
 
 
 def for_transpose(use: Use) -> TileSpec | None:

@@ -31,7 +31,7 @@ class Example:
     @property
     def name(self) -> str:
         spaces = "-".join(self.form.spaces.values())
-        return f"{self.target.name}-{self.row.dsl}-{spaces}-{'-'.join(self.form.needs)}"
+        return "-".join((self.target.name, self.row.dsl, spaces, *self.form.needs))
 
 
 def examples_of(row: OpRow) -> Iterator[Example]:
@@ -46,7 +46,7 @@ def example(row: OpRow, form: Form, target: Target, dtypes: tuple[str, ...]) -> 
     """The use of this form with these element types."""
     named = [name for name in form.typed if not _optional(row, name) or len(dtypes) == len(form.typed)]
     types = dict(zip(named, dtypes, strict=True))
-    attrs = _attrs(row)
+    attrs = _attrs(row, dtypes)
     operands: dict[str, Value] = {}
     for operand in row.ins:
         if operand.role is Role.SCRATCH or (operand.optional and operand.name not in (*form.needs, *types)):
@@ -71,7 +71,9 @@ def _optional(row: OpRow, name: str) -> bool:
     return any(operand.name == name and operand.optional for operand in (*row.ins, *row.outs))
 
 
-def _attrs(row: OpRow) -> dict[str, str]:
+def _attrs(row: OpRow, dtypes: tuple[str, ...]) -> dict[str, str]:
+    if row.dsl in ("pow", "pows") and "bf16" in dtypes:
+        return {"precisionType": "high_precision"}
     found = {
         "quant": {"quant_type": "INT8_SYM"},
         "quant_mx": {"quant_type": "MXFP4_E2M1"},
@@ -272,7 +274,14 @@ def _module(found: Example, dialect: str) -> str:
         )
         for operand in (*ins, *outs)
     }
-    arguments = ", ".join(f"%{operand.name}: {types[operand.name]}" for operand in (*ins, *outs))
+    arguments = ", ".join(
+        f"%{operand.name}: {types[operand.name]}" for operand in (*ins, *outs) if operand.name not in use.constants
+    )
+    constants = "".join(
+        f"%{operand.name} = arith.constant {use.constants[operand.name]} : {types[operand.name]}\n    "
+        for operand in ins
+        if operand.name in use.constants
+    )
     attrs = dict(use.attrs)
     together = [operand for operand in ins if not operand.apart and operand.keyword is None]
     inner = "" if not row.inner_attrs else _dictionary(row, attrs)
@@ -302,7 +311,7 @@ def _module(found: Example, dialect: str) -> str:
     arch = found.target.pto_arch
     return (
         f'builtin.module attributes {{pto.target_arch = "{arch}"}} {{\n'
-        f"  func.func @f({arguments}) {{\n    {op}\n    func.return\n  }}\n}}\n"
+        f"  func.func @f({arguments}) {{\n    {constants}{op}\n    func.return\n  }}\n}}\n"
     )
 
 
