@@ -1,4 +1,4 @@
-# make demo | make test | make bench: each sets itself up on a machine with nothing but make and python3 (3.11 or newer).
+# make demo | make test | make docs | make bench: each sets itself up on a machine with nothing but make and python3 (3.11 or newer).
 
 PYTHON ?= python3
 VENV ?= .venv
@@ -9,12 +9,16 @@ BIN := $(VENV)/bin
 RUN := $(VENV)/.ready-to-run
 DEV := $(VENV)/.ready-to-test
 
-.PHONY: demo test bench check pytest clean
+.PHONY: demo test docs bench check pytest clean
 
 demo: $(RUN)
 	@$(BIN)/pto-buf demo examples/two_level_pipeline.py examples/two_level_slots.py
 
 test: check pytest
+
+# The reference of tile ops. A test fails when it is not what the table says.
+docs: $(DEV)
+	PYTHONPATH=test $(BIN)/python test/support/op_reference.py
 
 bench: $(RUN)
 	@$(BIN)/pto-buf bench examples/two_level_slots.py examples/two_level_pipeline.py test/kernels/sources/softmax.py

@@ -97,6 +97,13 @@ def _check_store(use: Use) -> None:
         use,
         f"reluPreMode {relu} is for accumulators, src is in {src.space}",
     )
+    require(
+        src.space is not Space.ACC or layout(src) == (BLayout.COL_MAJOR, SLayout.ROW_MAJOR),
+        use,
+        f"src has layout {src.blayout}/{src.slayout}, must be col_major/row_major",
+        "src",
+        LAYOUT,
+    )
     if src.space is Space.ACC and is_a2a3(use):
         require(1 <= src.cols <= 4095, use, f"an accumulator of {src.cols} columns; 1 to 4095 can be stored", "src")
 

@@ -17,6 +17,12 @@ def _vec(rows: int, cols: int, dtype: str, v_rows: int | None = None, v_cols: in
     )
 
 
+def _said(scratch: Scratch, words: str) -> Scratch:
+    """`scratch` with the words that the reference has for it."""
+    scratch.__doc__ = words
+    return scratch
+
+
 def placeholder(use: Use, dtype: str) -> TileSpec:
     """32 bytes."""
     return _vec(1, 32 * 8 // DTYPE_BITS[dtype], dtype)
@@ -31,7 +37,7 @@ def like(name: str, dtype: str | None = None) -> Scratch:
             return placeholder(use, dtype or tile.dtype)
         return _vec(tile.rows, tile.cols, dtype or tile.dtype, *known_valid(tile))
 
-    return scratch
+    return _said(scratch, f"as large as {name}{f', of {dtype}' if dtype else ''}; 32 bytes on a5")
 
 
 def rows_of(name: str, rows: int) -> Scratch:
@@ -41,7 +47,7 @@ def rows_of(name: str, rows: int) -> Scratch:
         tile = use.tile(name)
         return _vec(rows, tile.cols, tile.dtype) if is_a2a3(use) else placeholder(use, tile.dtype)
 
-    return scratch
+    return _said(scratch, f"{rows} row{'s'[: rows != 1]} as wide as {name}; 32 bytes on a5")
 
 
 def for_select(use: Use) -> TileSpec | None:
@@ -74,7 +80,7 @@ def for_float(name: str) -> Scratch:
         tile = use.tile(name)
         return _vec(tile.rows, tile.cols, tile.dtype) if "f" in tile.dtype else None
 
-    return scratch
+    return _said(scratch, f"as large as {name}, for floats only")
 
 
 def for_sort(use: Use) -> TileSpec | None:
