@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from pto_buf.dialect.groups import VerifiedBySignature, build, quick_groups
 from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.dialect.types import PartitionViewType, PtrSpec, PtrType, TensorViewType
@@ -34,6 +35,7 @@ def _print_indices(printer: Printer, values: tuple[SSAValue, ...]) -> None:
     printer.print_string("]")
 
 
+@quick_groups
 @irdl_op_definition
 class MakeTensorViewOp(IRDLOperation):
     """`make_tensor_view %p, shape = [..], strides = [..] : T`: a global tensor; strides in elements."""
@@ -66,7 +68,7 @@ class MakeTensorViewOp(IRDLOperation):
         if not isinstance(view, TensorViewType):
             parser.raise_error(f"expected a !pto.tensor_view, found {view}", pos)
         pointer = parser.resolve_operand(ptr, PtrType(PtrSpec(view.data.dtype)))
-        return cls.build(operands=[pointer, shape, strides], result_types=[view], attributes=attributes)
+        return build(cls, [[pointer], shape, strides], [view], attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
@@ -90,8 +92,9 @@ class MakeTensorViewOp(IRDLOperation):
             raise VerifyException(f"views {pointer.dtype} elements as {view.dtype}; they must be equal")
 
 
+@quick_groups
 @irdl_op_definition
-class PartitionViewOp(IRDLOperation):
+class PartitionViewOp(IRDLOperation, VerifiedBySignature):
     """`partition_view %v, offsets = [..], sizes = [..] : T -> P`: a window of a global tensor."""
 
     name = "pto.partition_view"
@@ -125,11 +128,7 @@ class PartitionViewOp(IRDLOperation):
             view = parser.parse_type()
         else:
             view = PartitionViewType(ViewSpec(tuple(constant_of(size) for size in sizes), tensor.data.dtype))
-        return cls.build(
-            operands=[parser.resolve_operand(source, tensor), offsets, sizes],
-            result_types=[view],
-            attributes=attributes,
-        )
+        return build(cls, [[parser.resolve_operand(source, tensor)], offsets, sizes], [view], attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

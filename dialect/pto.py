@@ -1,6 +1,6 @@
 """The `pto` dialect at tile level, as the assembler `ptoas` takes it. Tile ops are made from the op table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Self
 
 from xdsl.dialects.builtin import LocationAttr
@@ -15,6 +15,7 @@ from pto_buf.dialect.comm import COMM_OPS
 from pto_buf.dialect.cross_core import CROSS_CORE_OPS
 from pto_buf.dialect.generic_form import own_form
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
+from pto_buf.dialect.groups import build
 from pto_buf.dialect.kernel import KERNEL_OPS
 from pto_buf.dialect.old_spellings import old_spellings
 from pto_buf.dialect.opaque_types import OPAQUE_TYPES
@@ -32,6 +33,10 @@ from pto_buf.dialect.types import MultiTileBufType, PartitionViewType, PtrType, 
 
 class PtoTileOp(TileOp):
     """A tile op of the `pto` dialect."""
+
+    def signature(self) -> Hashable:
+        found = super().signature()
+        return found if found is None or self.row.scratch is None else (found, self._is_placed())
 
     def verify_(self) -> None:
         super().verify_()
@@ -74,7 +79,7 @@ class PtoTileOp(TileOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         ins, outs, attributes = cls.parse_groups(parser)
-        return cls.build(operands=[ins, outs], attributes=attributes)
+        return build(cls, [ins, outs], (), attributes)
 
     def print(self, printer: Printer) -> None:
         self.print_groups(printer)

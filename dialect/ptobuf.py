@@ -1,6 +1,6 @@
 """The `ptobuf` dialect: slot sets, slots, the ops that write into them, and the events that order them."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Self, cast
 
 from xdsl.dialects.builtin import (
@@ -29,6 +29,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from pto_buf.dialect.groups import VerifiedBySignature, build
 from pto_buf.dialect.table import ROWS, rows_by_mnemonic
 from pto_buf.dialect.table.geometry import check_tile
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, Role, TableError
@@ -106,7 +107,7 @@ def _verify_tile(op: Operation, tile: TileSpec) -> None:
 
 
 @irdl_op_definition
-class SlotSelectOp(IRDLOperation):
+class SlotSelectOp(IRDLOperation, VerifiedBySignature):
     """`slot_select %set[%i] : !ptobuf.slots<N, ...>`: the slot that the index term names; it must be within [0, N).
 
     With `-> !ptobuf.slot<...>` the slot is seen as another tile of the same space that fits into its bytes.
@@ -160,6 +161,9 @@ class SlotSelectOp(IRDLOperation):
             printer.print_string(" -> ")
             printer.print_attribute(self.slot.type)
 
+    def signature(self) -> Hashable:
+        return super().signature(), constant_of(self.index)
+
     def verify_(self) -> None:
         slots = cast(SlotSetType, self.slots.type).data
         seen, held = self.slot.type.data, slots.tile
@@ -196,7 +200,7 @@ class IntoOp(SlotOp):
         ins, outs, attributes = cls.parse_groups(parser)
         valid = _parse_valid(parser)
         parser.parse_punctuation("->")
-        return cls.build(operands=[ins, outs, valid], result_types=[parser.parse_type()], attributes=attributes)
+        return build(cls, [ins, outs, valid], [parser.parse_type()], attributes)
 
     def print(self, printer: Printer) -> None:
         self.print_groups(printer)
@@ -230,7 +234,7 @@ class IntoManyOp(SlotOp):
         valid = _parse_valid(parser)
         parser.parse_punctuation("->")
         types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
-        return cls.build(operands=[ins, outs, valid], result_types=[types], attributes=attributes)
+        return build(cls, [ins, outs, valid], types, attributes)
 
     def print(self, printer: Printer) -> None:
         self.print_groups(printer)
@@ -284,7 +288,7 @@ class StoreOp(SlotOp):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         ins, outs, attributes = cls.parse_groups(parser)
-        return cls.build(operands=[ins, outs], attributes=attributes)
+        return build(cls, [ins, outs], (), attributes)
 
     def print(self, printer: Printer) -> None:
         self.print_groups(printer)
@@ -351,7 +355,7 @@ class EventOp(_NamedOp):
         super().__init__(properties=properties, result_types=[EventType(EventSpec(src, dst, lanes))])
 
 
-class _EventUse(IRDLOperation):
+class _EventUse(IRDLOperation, VerifiedBySignature):
     event = operand_def(EventType)
     lane = operand_def(IndexType)
 

@@ -18,6 +18,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import WORD_ATTRS, EventIdAttr, PipeAttr, WordAttr
+from pto_buf.dialect.groups import VerifiedBySignature
 from pto_buf.dialect.syntax import parse_group, parse_short, print_group
 from pto_buf.dialect.table.vocabulary import PIPE_OF_CLASS
 from pto_buf.hw import BUFFER_IDS, Pipe
@@ -40,7 +41,7 @@ def parse_event(parser: Parser) -> EventIdAttr:
     return parse_short(parser, EventIdAttr) if word is None else EventIdAttr(EventIdAttr.of_word(parser, word, pos))
 
 
-class _Flag(IRDLOperation):
+class _Flag(IRDLOperation, VerifiedBySignature):
     """A flag is (source pipe, destination pipe, id); set and wait of one flag alternate."""
 
     src = prop_def(PipeAttr)
@@ -128,7 +129,7 @@ class WaitFlagDynOp(_DynamicFlag):
 
 
 @irdl_op_definition
-class BarrierOp(IRDLOperation):
+class BarrierOp(IRDLOperation, VerifiedBySignature):
     """`barrier #pto.pipe<PIPE_V>`: the pipe finishes what it holds before it goes on; PIPE_ALL drains all."""
 
     name = "pto.barrier"

@@ -1,6 +1,7 @@
 """What the `pto` tile ops and the `ptobuf` into-ops share: operands by name, and their row of the op table."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.arith import ConstantOp
@@ -19,6 +20,7 @@ from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import is_a, spelling, word_of
+from pto_buf.dialect.groups import VerifiedBySignature, quick_groups
 from pto_buf.dialect.table.row import (
     Form,
     Operand,
@@ -29,7 +31,7 @@ from pto_buf.dialect.table.row import (
     match,
 )
 from pto_buf.dialect.types import PartitionViewType, tile_of
-from pto_buf.hw import A2A3, Space, Target, target_of_arch
+from pto_buf.hw import A2A3, TARGETS, Space, Target, target_of_arch
 
 ARCH_ATTRIBUTE = "pto.target_arch"
 
@@ -63,7 +65,15 @@ def spec_of(type: Attribute) -> Value:
     return type.data if isinstance(type, PartitionViewType) else str(type).removeprefix("!pto.")
 
 
-class TileOp(IRDLOperation):
+_Types = tuple[Attribute, ...]
+_Named = tuple[tuple[str, Attribute], ...]
+_Constants = tuple[int | None, ...]
+
+_REMEMBERED = 1 << 14
+"""Kinds of op uses that are remembered; a program has a few dozen, one with many constant offsets a few for each."""
+
+
+class TileOp(IRDLOperation, VerifiedBySignature):
     """An op with a row: `ins(...) outs(...)`. Subclasses are made from the table."""
 
     ROWS: ClassVar[tuple[OpRow, ...]]
@@ -80,16 +90,7 @@ class TileOp(IRDLOperation):
         """The row that this op's operands match; the first of its name where none does (the verifier says so)."""
         if len(self.ROWS) == 1:
             return self.ROWS[0]
-        ins = [spec_of(value.type) for value in self.ins]
-        outs = [spec_of(value.type) for value in self.outs]
-        return next((row for row in self.ROWS if self._is(row, ins, outs)), self.ROWS[0])
-
-    def _is(self, row: OpRow, ins: Sequence[Value], outs: Sequence[Value]) -> bool:
-        found = match(self.spelt_ins(row), ins), match(row.outs, outs)
-        return all(
-            operands is not None and all(op.takes(value) for op, value in zip(operands, values, strict=True))
-            for operands, values in zip(found, (ins, outs), strict=True)
-        ) and all(attr.name in self.attributes for attr in row.attrs if attr.required)
+        return _row(type(self), _types(self.ins), _types(self.outs), tuple(self.attributes))
 
     @classmethod
     def spelt_ins(cls, row: OpRow) -> tuple[Operand, ...]:
@@ -105,26 +106,27 @@ class TileOp(IRDLOperation):
     @staticmethod
     def _matched(operands: Sequence[Operand], values: Sequence[SSAValue]) -> Iterator[tuple[Operand, SSAValue]]:
         if len(operands) != len(values):
-            operands = match(operands, [spec_of(value.type) for value in values]) or ()
+            operands = _present(operands, _types(values))
         yield from zip(operands, values, strict=False)
 
     def use(self, target: Target) -> Use:
         """What the op table sees of this op on `target`."""
-        row = self.row
-        operands: dict[str, Value] = {}
-        constants: dict[str, int] = {}
-        for operand, value in self.named_operands():
-            operands[operand.name] = spec_of(value.type)
-            if (constant := constant_of(value)) is not None:
-                constants[operand.name] = constant
-        if row.accumulates is not None and row.out.name in operands:
-            operands.setdefault(row.accumulates, operands[row.out.name])
-        attrs = {name: word_of(attr) for name, attr in self.attributes.items()}
-        return Use(row, operands, attrs, target, constants)
+        return _use(*self._used_as(target))
 
     def form(self, target: Target) -> Form:
         """The row's form that covers this op. Raises TableError."""
-        return self.row.form(self.use(target))
+        return _form(*self._used_as(target))
+
+    def _used_as(self, target: Target) -> "tuple[type[TileOp], _Types, _Types, _Named, _Constants, str]":
+        ins, outs = self.ins, self.outs
+        constants = tuple([constant_of(value) for value in (*ins, *outs)])
+        return type(self), _types(ins), _types(outs), tuple(self.attributes.items()), constants, target.name
+
+    def signature(self) -> Hashable:
+        """As any op's, and the constants among the operands. A move is verified by what it moves from, too."""
+        if self.row.mnemonic == "tmov":
+            return None
+        return super().signature(), tuple([constant_of(value) for value in self.operands])
 
     def verify_(self) -> None:
         row = self.row
@@ -265,6 +267,53 @@ class TileOp(IRDLOperation):
         printer.print_string(")")
 
 
+def _types(values: Sequence[SSAValue]) -> _Types:
+    return tuple([value.type for value in values])
+
+
+def _present(operands: Sequence[Operand], types: _Types) -> Sequence[Operand]:
+    """The operands that values of these types are; none if they do not fit."""
+    if len(operands) == len(types):
+        return operands
+    return match(operands, [spec_of(type) for type in types]) or ()
+
+
+@lru_cache(_REMEMBERED)
+def _row(op: type[TileOp], ins: _Types, outs: _Types, attributes: tuple[str, ...]) -> OpRow:
+    given = [spec_of(type) for type in ins], [spec_of(type) for type in outs]
+    return next((row for row in op.ROWS if _is(row, (op.spelt_ins(row), row.outs), given, attributes)), op.ROWS[0])
+
+
+def _is(
+    row: OpRow, wanted: Sequence[Sequence[Operand]], given: Sequence[Sequence[Value]], attributes: Sequence[str]
+) -> bool:
+    for operands, values in zip(wanted, given, strict=True):
+        found = match(operands, values)
+        if found is None or not all(operand.takes(value) for operand, value in zip(found, values, strict=True)):
+            return False
+    return all(attr.name in attributes for attr in row.attrs if attr.required)
+
+
+@lru_cache(_REMEMBERED)
+def _use(op: type[TileOp], ins: _Types, outs: _Types, attributes: _Named, constants: _Constants, target: str) -> Use:
+    row = op.ROWS[0] if len(op.ROWS) == 1 else _row(op, ins, outs, tuple(name for name, _ in attributes))
+    named = [
+        *zip(_present(op.spelt_ins(row), ins), ins, constants, strict=False),
+        *zip(_present(row.outs, outs), outs, constants[len(ins) :], strict=False),
+    ]
+    operands = {operand.name: spec_of(type) for operand, type, _ in named}
+    if row.accumulates is not None and row.out.name in operands:
+        operands.setdefault(row.accumulates, operands[row.out.name])
+    known = {operand.name: constant for operand, _, constant in named if constant is not None}
+    return Use(row, operands, {name: word_of(attr) for name, attr in attributes}, TARGETS[target], known)
+
+
+@lru_cache(_REMEMBERED)
+def _form(op: type[TileOp], ins: _Types, outs: _Types, attributes: _Named, constants: _Constants, target: str) -> Form:
+    use = _use(op, ins, outs, attributes, constants, target)
+    return use.row.form(use)
+
+
 _NO_TMP = "no_tmp"
 
 
@@ -300,4 +349,4 @@ def define(base: type[TileOp], name: str, rows: tuple[OpRow, ...]) -> type[TileO
         "__module__": base.__module__,
         "__doc__": f"`{name}`, made from its row.",
     }
-    return irdl_op_definition(type(class_name, (base,), fields))
+    return quick_groups(irdl_op_definition(type(class_name, (base,), fields)))

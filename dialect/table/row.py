@@ -7,6 +7,7 @@ and the docs all read rows. A use that no form of the row covers is an error, ne
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from pto_buf.dialect.table.vocabulary import OLDEST, Attr, Version
@@ -265,11 +266,11 @@ class OpRow:
     def operands(self) -> tuple[Operand, ...]:
         return (*self.ins, *self.outs)
 
-    @property
+    @cached_property
     def outs(self) -> tuple[Operand, ...]:
         return (self.out, *self.more_outs)
 
-    @property
+    @cached_property
     def into_ins(self) -> tuple[Operand, ...]:
         """The inputs that the `ptobuf` form spells."""
         return tuple(operand for operand in self.ins if operand.name != self.accumulates)

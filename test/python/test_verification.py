@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import FunctionType, IndexType, ModuleOp, i1
 from xdsl.ir import Block, Region
 from xdsl.utils.exceptions import VerifyException
 
+from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.errors import DiagnosticError, Place
 from pto_buf.source import parse_text
 from pto_buf.universe import make_context
@@ -100,3 +101,47 @@ def test_a_bug_in_a_verifier_is_not_blamed_on_the_user(monkeypatch: pytest.Monke
     for raised in (VerifyException("Not so."), Exception("Not so.")):
         monkeypatch.setattr(test.TestOp, "verify_", verifier(raised))
         assert failures(module) == ["error: 'test.op': not so [invalid-op]"]
+
+
+def selects(indices: str) -> ModuleOp:
+    lines = "".join(f"%s{n} = ptobuf.slot_select %set[%c{index}] : {SET}\n" for n, index in enumerate(indices))
+    constants = "".join(f"%c{index} = arith.constant {index} : index\n" for index in sorted(set(indices)))
+    return parse(f'func.func @f() {{\n%set = ptobuf.alloc_slots "s" : {SET}\n{constants}{lines}return\n}}')
+
+
+SET = "!ptobuf.slots<2, vec, 16x64xf32>"
+
+
+def test_ops_that_are_alike_are_verified_once(monkeypatch: pytest.MonkeyPatch):
+    asked: list[SlotSelectOp] = []
+
+    def ask(op: SlotSelectOp) -> None:
+        asked.append(op)
+
+    monkeypatch.setattr(SlotSelectOp, "verify_", ask)
+    module = selects("0" * 50 + "1" * 50)
+    verify_module(module)
+    assert len(asked) == 2
+    verify_module(module)
+    assert len(asked) == 4
+
+
+def test_each_op_that_differs_in_a_constant_is_verified():
+    places = [line.partition(": ")[0] for line in failures(selects("0101202")) if "outside [0, 2)" in line]
+    assert places == ["k.mlir:10:1", "k.mlir:12:1"]
+
+
+def test_ops_of_a_module_for_another_chip_are_verified_again():
+    tile = "!pto.tile_buf<vec, 16x64xf16>"
+    op = f"pto.taddrelu ins(%t, %t : {tile}, {tile}) outs(%t : {tile})"
+    module = 'module attributes {{pto.target_arch = "{arch}"}} {{ func.func @f(%t: {tile}) {{\n{op}\nreturn }} }}\n'
+    inner = [module.format(arch=arch, tile=tile, op=op) for arch in ("a3", "a5")]
+    assert failures(parse(f"module {{\n{inner[0]}{inner[1]}}}")) == [
+        "k.mlir:6:1: error: 'pto.taddrelu': 'taddrelu' does not exist on a5 [invalid-op]"
+    ]
+
+
+def test_a_last_op_must_end_its_block_though_one_like_it_is_right():
+    barrier = "pto.barrier #pto.pipe<PIPE_V>\n"
+    (line,) = failures(parse(f"func.func @f() {{\n{barrier}{barrier}}}"))
+    assert line.startswith("k.mlir:3:1: error: 'pto.barrier'")
