@@ -19,18 +19,26 @@ TOOL = "pto-buf"
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def _compiling(command: _F) -> _F:
+def _scheduling(command: _F) -> _F:
     """The options of every command that compiles."""
-    for option in reversed(
-        [
-            click.option(
-                "--arch", type=click.Choice(list(TARGETS)), default="a2a3", show_default=True, help="The chip."
-            ),
-            click.option(
-                "--interleave",
-                type=click.IntRange(min=1),
-                help="Put this many trips of the innermost loops side by side; without it the source's stage= says.",
-            ),
+    return _with(
+        command,
+        click.option(
+            "--arch", type=click.Choice(list(TARGETS)), help="The chip; without it a2a3, or what a text of IR says."
+        ),
+        click.option(
+            "--interleave",
+            type=click.IntRange(min=1),
+            help="Put this many trips of the innermost loops side by side; without it the source's stage= says.",
+        ),
+    )
+
+
+def _compiling(command: _F) -> _F:
+    """The options of every command that compiles and proves."""
+    return _scheduling(
+        _with(
+            command,
             click.option("--allow-unproven", is_flag=True, help="Accept fences whose proof is incomplete."),
             click.option(
                 "--gm-raw",
@@ -39,8 +47,12 @@ def _compiling(command: _F) -> _F:
                 help="Whether a flag orders a load behind a store to the same global memory.",
             ),
             click.option("--fail-on-lost-overlap", is_flag=True, help="Refuse kernels whose fences give up overlap."),
-        ]
-    ):
+        )
+    )
+
+
+def _with(command: _F, *options: Callable[[_F], _F]) -> _F:
+    for option in reversed(options):
         command = option(command)
     return command
 
@@ -51,7 +63,7 @@ def app() -> None:
 
 
 @app.command("compile")
-@click.argument("kernel", metavar="FILE.py[:KERNEL]")
+@click.argument("kernel", metavar="FILE[:KERNEL]")
 @_compiling
 @click.option("-o", "output", metavar="FILE", help="Where the .pto goes; - is standard output.")
 @click.option("--ptoas-version", metavar="VERSION", help="Write for this version of ptoas, such as 0.48.")
@@ -65,7 +77,7 @@ def app() -> None:
 @click.option("-q", "--quiet", is_flag=True, help="Print no report.")
 def compile_(
     kernel: str,
-    arch: str,
+    arch: str | None,
     interleave: int | None,
     allow_unproven: bool,
     gm_raw: str,
@@ -79,7 +91,7 @@ def compile_(
 ) -> int:
     """Compile kernels to level-3 .pto, prove their fences, and report memory, order and fences.
 
-    The file is read, never executed.
+    FILE is Python, which is read and never executed, or MLIR text with ptobuf (.mlir; - for standard input).
     """
     from pto_buf.tools.compile_command import run
 
@@ -107,7 +119,7 @@ def compile_(
 def run_(
     kernel: str,
     arguments: tuple[str, ...],
-    arch: str,
+    arch: str | None,
     interleave: int | None,
     allow_unproven: bool,
     gm_raw: str,
@@ -122,7 +134,55 @@ def run_(
     from pto_buf.tools.run_command import run
 
     options = _options(interleave, True, allow_unproven, gm_raw, fail_on_lost_overlap)
-    return run(kernel, arguments, target=arch, order=order, options=options, shadow=stand_in)
+    return run(kernel, arguments, target=arch or "a2a3", order=order, options=options, shadow=stand_in)
+
+
+_ARG = click.option("--arg", "args", multiple=True, metavar="NAME=NUMBER", help="What a number argument is.")
+
+
+@app.command("profile")
+@click.argument("kernel", metavar="FILE[:KERNEL]")
+@_scheduling
+@_ARG
+@click.option("--blocks", type=click.IntRange(min=1), default=1, show_default=True, help="How many blocks run.")
+@click.option("--trace", metavar="FILE", help="Write a trace for ui.perfetto.dev: .json, or .pftrace in its own form.")
+@click.option("--compare", metavar="OTHER", help="Time this one too, and print it and the kernel side by side.")
+@click.option("--window", metavar="START:END", help="Show these cycles only.")
+@click.option("--steps", type=click.IntRange(min=0), default=24, show_default=True, help="Ops that are listed.")
+@click.option("--stalls", type=click.IntRange(min=0), default=8, show_default=True, help="Stalls that are listed.")
+def profile(
+    kernel: str,
+    arch: str | None,
+    interleave: int | None,
+    **wanted: Any,
+) -> int:
+    """Time a kernel on the simulator: swimlanes, what each pipe waits for, and how close to the bound it is.
+
+    FILE is Python, ptobuf text, or anybody's .pto. Numbers come from --arg, else from the first of the file's CASES.
+    """
+    from pto_buf.tools.profile_command import Wanted, run
+
+    return run(kernel, target=arch, options=_options(interleave, False), wanted=Wanted(**wanted))
+
+
+@app.command("explain")
+@click.argument("place", metavar="FILE[:KERNEL][:LINE]")
+@_scheduling
+@_ARG
+@click.option("--fence", type=click.IntRange(min=1), metavar="N", help="Only this one, by its number in the report.")
+def explain(
+    place: str,
+    arch: str | None,
+    interleave: int | None,
+    **wanted: Any,
+) -> int:
+    """Say of each fence at a line of the source what it orders, what it costs, and what would make it go.
+
+    FILE is Python, ptobuf text, or anybody's .pto. Numbers come from --arg, else from the first of the file's CASES.
+    """
+    from pto_buf.tools.explain_command import Wanted, run
+
+    return run(place, target=arch, options=_options(interleave, False), wanted=Wanted(**wanted))
 
 
 @app.command("check")
@@ -170,7 +230,11 @@ def bench(files: tuple[str, ...]) -> int:
 
 
 def _options(
-    interleave: int | None, check: bool, allow_unproven: bool, gm_raw: str, fail_on_lost_overlap: bool
+    interleave: int | None,
+    check: bool,
+    allow_unproven: bool = False,
+    gm_raw: str = "refuse",
+    fail_on_lost_overlap: bool = False,
 ) -> "PipelineOptions":
     from pto_buf.lowering.pipeline import PipelineOptions
 

@@ -3,28 +3,23 @@
 import sys
 from pathlib import Path
 
-from pto_buf.compiler import Compiled, compile_file
+from pto_buf.compiler import Compiled, load
 from pto_buf.dialect.versions import parse_version, spell_for
-from pto_buf.errors import render
+from pto_buf.errors import DiagnosticError, Place, render
 from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.lowering.plan_memory import functions
 from pto_buf.output import write_output
 from pto_buf.report.collect_map import memory_map_of
 from pto_buf.report.memory_html import memory_map_html
 from pto_buf.report.memory_map import memory_map_text
-from pto_buf.tools.report_text import report
-
-
-def split_entry(kernel: str) -> tuple[str, str | None]:
-    """`FILE.py:KERNEL` as path and kernel; a path without kernel means all of them."""
-    path, colon, entry = kernel.rpartition(":")
-    return (path, entry) if colon and path.endswith(".py") else (kernel, None)
+from pto_buf.report.whole import report
+from pto_buf.tools.names import split_kernel
 
 
 def run(
     kernel: str,
     *,
-    target: str,
+    target: str | None,
     output: str | None,
     version: str | None,
     options: PipelineOptions,
@@ -33,11 +28,16 @@ def run(
     quiet: bool,
 ) -> int:
     """Compile, write the text, print the report. With the text on standard output the report goes to standard error."""
-    path, entry = split_entry(kernel)
+    path, entry = split_kernel(kernel)
     if dump is not None:
         dump.mkdir(parents=True, exist_ok=True)
     wanted = None if version is None else parse_version(version)
-    compiled = compile_file(path, entry, target=target, options=options, dump=dump)
+    compiled = load(path, entry, target=target, options=options, dump=dump).compiled
+    if compiled is None:
+        message = "the file is finished pto: there is nothing to compile"
+        raise DiagnosticError.at(
+            Place(path), message, help="pto-buf check proves it, profile times it", kind="finished"
+        )
     if wanted is not None:
         spell_for(compiled.module, wanted)
     sys.stderr.write(render(compiled.warnings))

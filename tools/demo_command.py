@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pto_buf.compiler import compile_file
 from pto_buf.errors import render
 from pto_buf.lowering.pipeline import PipelineOptions
-from pto_buf.tools.report_text import report
+from pto_buf.report.whole import report
 from pto_buf.tools.run_command import run as run_kernels
 
 

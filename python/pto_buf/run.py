@@ -1,5 +1,6 @@
 """Running kernels on a laptop: `pto` text on arrays, kernel files with their `CASES`, scripts with a `main()`."""
 
+import ast
 import os
 import runpy
 import sys
@@ -103,6 +104,26 @@ def load_cases(path: str | Path) -> tuple[Case, ...]:
             kind="no-cases",
         )
     return tuple(Case(name, *parts) for name, parts in cast(dict[str, tuple[Any, Any]], cases).items())
+
+
+def has_cases(path: str) -> bool:
+    """Whether the file assigns `CASES` at its top level; it is only read for that. Raises DiagnosticError."""
+    source = read_source(path)
+    try:
+        body = ast.parse(source.text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return False
+    targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
+    targets += [node.target for node in body if isinstance(node, ast.AnnAssign)]
+    return any(isinstance(target, ast.Name) and target.id == "CASES" for target in targets)
+
+
+def case_arguments(path: str, kernel: str, seed: int = SEED) -> Mapping[str, Any] | None:
+    """The inputs of the file's first case for the kernel; None where it has none. Raises as `load_cases`."""
+    if not has_cases(path):
+        return None
+    own = [case for case in load_cases(path) if case.kernel.rpartition(".")[2] == kernel]
+    return own[0].inputs(np.random.default_rng(seed)) if own else None
 
 
 def run_cases(

@@ -50,8 +50,8 @@ def test_order_shows_loops_around_ops():
 def test_fences_show_ids_and_reasons():
     event = EventLine("wide.ready", "MTE2", "MTE1", (0, 1), 2, 3, "RAW on wide")
     assert fences_text([event], 4, Executed(79, 0)).splitlines() == [
-        "  MTE2 -> MTE1  ids 0, 1  wide.ready",
-        "    RAW on wide",
+        "   1  MTE2 -> MTE1  ids 0, 1  wide.ready",
+        "      RAW on wide",
         "  barriers on one pipe: 4; and the last one over all pipes",
         "  a run executes 79 set/wait pairs and 0 barriers on one pipe",
     ]

@@ -9,6 +9,7 @@ import pytest
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
 from pto_buf.machine.exec import execute, kernel_named
+from pto_buf.report.timing import headline
 from pto_buf.run import run_pto
 from pto_buf.sim.orders import ADVERSARIES, Order, Policy, order_named
 from pto_buf.sim.profile import profile
@@ -350,7 +351,7 @@ def test_the_vector_cores_start_when_the_product_is_stored(arch: str) -> None:
         assert loaded.start >= stored
         signal = next(one for one in vector.arrows if one.label == "signal 3")
         assert (signal.at, signal.source) == (stored, None)
-    assert "3 cores" in found.text()
+    assert "3 cores" in headline(found)
 
 
 def test_a_signal_that_never_comes_is_an_error_when_timing_too() -> None:

@@ -5,29 +5,14 @@ import pytest
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import A2A3, Pipe
 from pto_buf.machine.exec import kernel_named
-from pto_buf.sim.costs import Costs, Line, VectorOp
-from pto_buf.sim.profile import Profile, profile, step_table, swimlane
+from pto_buf.report.timing import headline
+from pto_buf.sim.costs import Costs
+from pto_buf.sim.profile import Profile, profile
 from pto_buf.sim.simulate import Launch
 from pto_buf.sim.timeline import Cause, Timeline
 from support.pto_text import kernel, parse
 from support.streams import LOADED, stream
-
-LOAD, ADD, STORE = 100, 30, 50
-COSTS = Costs(
-    clock_mhz=1000,
-    launch=0,
-    instruction=0,
-    branch=0,
-    dynamic_flag=0,
-    queue=32,
-    moves={"gm->vec": Line(LOAD, 1e9), "vec->gm": Line(STORE, 1e9)},
-    matmul_fixed=0,
-    matmul_steps={"default": 1},
-    vector=VectorOp(0, ADD),
-    ragged=0,
-    apart=None,
-)
-"""Every load takes 100 cycles, every vector op 30, every store 50; issuing takes no time."""
+from support.timed import ADD, COSTS, STORE
 
 
 def timed(text: str, costs: Costs = COSTS, **scalars: int) -> Profile:
@@ -177,35 +162,7 @@ def test_several_blocks_are_timed_each() -> None:
     launch = Launch(kernel_named(parse(stream(2)), None), {}, {"n": 2}, blocks=3)
     found = profile(launch, COSTS)
     assert [timeline.block for timeline in found.timelines] == [0, 1, 2]
-    assert "3 cores, 280 to 280 cycles; block 0 in detail:" in found.text()
-
-
-def test_the_summary_and_the_views_as_text() -> None:
-    found = timed(stream(1), n=2)
-    text = found.text(stalls=2)
-    assert text.splitlines() == [
-        "k on a2a3: 310 cycles (0.31 us at 1000 MHz), bound 280 by MTE2: 90 %",
-        "pipe     ops       busy   share      data      slot",
-        "MTE2       2        200    65 %         0        30",
-        "V          2         60    19 %       200         0",
-        "MTE3       2        100    32 %       210         0",
-        "S                     0     0 %",
-        "longest stalls:",
-        "      130  MTE3  before store at line 33: data from V: add at line 29",
-        "      100  V     before add at line 29: data from MTE2: load at line 25",
-    ]
-    assert swimlane(found.slowest, 31).splitlines() == [
-        "      0                           310",
-        "MTE2  ##########...##########........",
-        "V     ..........###..........###.....",
-        "MTE3  .............#####........#####",
-    ]
-    assert step_table(found.slowest, 2).splitlines() == [
-        "start  end  MTE2             V               MTE3",
-        "    0  100  load at line 25",
-        "  100  130                   add at line 29",
-        "... 4 more",
-    ]
+    assert "3 cores, 280 to 280 cycles; block 0 in detail:" in headline(found)
 
 
 def test_the_shipped_table_is_used_for_the_kernels_target() -> None:

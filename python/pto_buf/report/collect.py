@@ -21,6 +21,8 @@ from pto_buf.memory.footprint import slot_bytes, slot_stride
 from pto_buf.report.allocation import Resident
 from pto_buf.report.fences import EventLine, Executed
 from pto_buf.report.order import Issue, Line, Nest
+from pto_buf.sim.naming import SlotRange
+from pto_buf.source import place_of
 
 
 def residents(function: FuncOp, target: Target) -> tuple[Resident, ...]:
@@ -45,6 +47,14 @@ def _resident(op: AllocSlotsOp, target: Target) -> Resident:
         slot_stride(tile, target),
         op.addr.value.data,
         op.owned is not None,
+    )
+
+
+def slot_ranges(function: FuncOp, target: Target) -> tuple[SlotRange, ...]:
+    """The same for the simulator."""
+    return tuple(
+        SlotRange(one.name, one.space, one.address, one.footprint, one.stride, one.count)
+        for one in residents(function, target)
     )
 
 
@@ -147,6 +157,7 @@ def _event(op: EventOp) -> EventLine:
         sum(isinstance(user, SetOp) for user in users),
         sum(isinstance(user, WaitOp) for user in users),
         op.why.data if op.why is not None else "",
+        tuple(dict.fromkeys(place for user in users if (place := place_of(user)) is not None)),
     )
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pto_buf.errors import Place
+
 
 @dataclass(frozen=True)
 class EventLine:
@@ -15,6 +17,8 @@ class EventLine:
     sets: int
     waits: int
     why: str
+    places: tuple[Place, ...] = ()
+    """Where the ops stand that it is set behind and waited for."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +32,15 @@ class Executed:
 def fences_text(
     events: Sequence[EventLine], barriers: int, executed: Executed | None, dropped: int = 0, lost: Sequence[str] = ()
 ) -> str:
-    """One line for each event with its reason below it, then the barriers and what a run executes.
+    """One numbered line for each event with its reason below it, then the barriers and what a run executes.
 
     `dropped`: events that others imply. `lost`: overlap that was given up, and what that costs.
     """
     lines: list[str] = []
-    for event in events:
+    for number, event in enumerate(events, start=1):
         ids = ", ".join(str(number) for number in event.ids)
-        lines.append(f"  {event.src} -> {event.dst}  ids {ids}  {event.name}")
-        lines.append(f"    {event.why}")
+        lines.append(f"  {number:>2}  {event.src} -> {event.dst}  ids {ids}  {event.name}")
+        lines.append(f"      {event.why}")
     if dropped:
         lines.append(f"  events left out because others imply them: {dropped}")
     lines.append(f"  barriers on one pipe: {barriers}; and the last one over all pipes")

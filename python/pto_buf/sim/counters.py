@@ -2,9 +2,14 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
-from pto_buf.machine.steps import Exec, Region
-from pto_buf.sim.timeline import Slice, Timeline
+from pto_buf.machine.steps import Exec, GiveLock, Region, SetFlag, SyncSet
+from pto_buf.sim.naming import Names
+from pto_buf.sim.timeline import Arrow, Slice, Timeline
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
 @dataclass(frozen=True)
@@ -15,15 +20,58 @@ class Counter:
     points: tuple[tuple[int, int], ...]
 
 
-def counters_of(timeline: Timeline) -> Iterator[Counter]:
-    """The flags that are set, and for each on-chip buffer the bytes that hold something still to be read."""
-    changes = [(arrow.at, 1) for arrow in timeline.arrows] + [(arrow.taken, -1) for arrow in timeline.arrows]
-    yield _counter("flags set", changes)
+def counters_of(timeline: Timeline, names: Names | None = None) -> Iterator[Counter]:
+    """What is pending and what is in use.
+
+    For each pair of pipes the flags that are set; with names, for each set the slots that hold something still to be
+    read; for each on-chip buffer the bytes that do.
+    """
+    for label, arrows in _grouped((_pair(arrow), arrow) for arrow in timeline.arrows):
+        changes = [(arrow.at, 1) for arrow in arrows] + [(arrow.taken, -1) for arrow in arrows]
+        yield _counter(f"{label} set", changes)
     lives = _lives(timeline.slices)
-    for space in dict.fromkeys(region.space for region, _, _ in lives):
-        own = [(region.end - region.start, start, end) for region, start, end in lives if region.space is space]
-        changes = [(start, size) for size, start, _ in own] + [(end, -size) for size, _, end in own]
+    if names is not None:
+        slots = ((names.of(region), (start, end)) for region, start, end in lives)
+        by_group = _grouped((slot.group, span) for slot, spans in _grouped(slots) for span in _merged(spans))
+        for group, spans in by_group:
+            changes = [(start, 1) for start, _ in spans] + [(end, -1) for _, end in spans]
+            yield _counter(f"{group}: slots in use", changes)
+    for space, own in _grouped((region.space, (region, start, end)) for region, start, end in lives):
+        sizes = [(region.end - region.start, start, end) for region, start, end in own]
+        changes = [(start, size) for size, start, _ in sizes] + [(end, -size) for size, _, end in sizes]
         yield _counter(f"{space.buffer} bytes in use", changes)
+
+
+def _pair(arrow: Arrow) -> str:
+    match arrow.set:
+        case SetFlag():
+            return f"flags {arrow.set.src} -> {arrow.set.dst}"
+        case SyncSet():
+            return "signals"
+        case GiveLock():
+            return "locks"
+
+
+def _grouped(pairs: Iterable[tuple[_Key, _Value]]) -> list[tuple[_Key, list[_Value]]]:
+    """The values of each key, in the order in which keys come first."""
+    found: dict[_Key, list[_Value]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return list(found.items())
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The time that any of the spans covers: a slot that is written in parts is in use once."""
+    last: tuple[int, int] | None = None
+    for start, end in sorted(spans):
+        if last is not None and start < last[1]:
+            last = last[0], max(last[1], end)
+            continue
+        if last is not None:
+            yield last
+        last = start, end
+    if last is not None:
+        yield last
 
 
 def _counter(name: str, changes: Iterable[tuple[int, int]]) -> Counter:

@@ -6,19 +6,18 @@ from typing import Any
 
 from pto_buf.errors import UsageError
 from pto_buf.sim.counters import counters_of
+from pto_buf.sim.naming import Names
 from pto_buf.sim.profile import Profile
 from pto_buf.sim.timeline import LANES, Timeline
 from pto_buf.sim.trace import about
 
 _SEQUENCE = 1
-_TRACKS_OF_CORE = 64
-"""Track ids set aside for one core: its lanes first, its counters behind them."""
 
 
-def perfetto_trace(profile: Profile) -> bytes:
+def perfetto_trace(profile: Profile, names: Names | None = None) -> bytes:
     """The trace as bytes: one process for each core, one track for each pipe and counter, times in nanoseconds.
 
-    Arrows run from the op before a set to the op behind its wait. Raises UsageError where `perfetto` is not installed.
+    It shows what `chrome_trace` does. Raises UsageError where `perfetto` is not installed.
     """
     try:
         protos = importlib.import_module("perfetto.protos.perfetto.trace.perfetto_trace_pb2")
@@ -26,19 +25,36 @@ def perfetto_trace(profile: Profile) -> bytes:
     except ImportError:
         message = "a native trace is written with the package 'perfetto', which is not installed"
         raise UsageError(message, "pip install perfetto, or write a .json trace") from None
+    first = 1
     for number, timeline in enumerate(profile.timelines):
-        _Core(builder, protos, profile, timeline, number).write()
+        core = _Core(builder, protos.TrackEvent, profile, timeline, names, number, first)
+        core.write()
+        first = core.next
     return builder.serialize()
 
 
 class _Core:
-    def __init__(self, builder: Any, protos: Any, profile: Profile, timeline: Timeline, number: int):
+    """`first` is the id of its first track; `next` is free behind it."""
+
+    def __init__(
+        self,
+        builder: Any,
+        event: Any,
+        profile: Profile,
+        timeline: Timeline,
+        names: Names | None,
+        number: int,
+        first: int,
+    ):
         self._builder = builder
-        self._event = protos.TrackEvent
+        self._event = event
         self._profile = profile
         self._timeline = timeline
+        self._names = names
         self._number = number
-        self._first = 1 + number * _TRACKS_OF_CORE
+        self._first = first
+        self._counters = list(counters_of(timeline, names))
+        self.next = first + 1 + len(LANES) + len(self._counters)
 
     def write(self) -> None:
         process = self._describe(self._first)
@@ -49,7 +65,7 @@ class _Core:
                 track = self._describe(self._lane(lane))
                 track.parent_uuid, track.name, track.sibling_order_rank = self._first, str(pipe), lane
         self._slices()
-        for number, counter in enumerate(counters_of(self._timeline)):
+        for number, counter in enumerate(self._counters):
             uuid = self._first + 1 + len(LANES) + number
             track = self._describe(uuid)
             track.parent_uuid, track.name = self._first, counter.name
@@ -87,7 +103,7 @@ class _Core:
             event.name = one.step.row.dsl
             event.flow_ids.extend(leaving.get(number, ()))
             event.terminating_flow_ids.extend(arriving.get(number, ()))
-            for name, value in about(one, stalls.get(id(one.step))).items():
+            for name, value in about(one, stalls.get(id(one.step)), self._names).items():
                 note = event.debug_annotations.add()
                 note.name = name
                 if isinstance(value, int):

@@ -30,9 +30,13 @@ class Cause(StrEnum):
     """The scalar unit waited for room in the queue of a pipe."""
 
 
+Giver: TypeAlias = SetFlag | SyncSet | GiveLock
+Taker: TypeAlias = WaitFlag | SyncWait | TakeLock
+
+
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """`pipe` stood still for [start, end) before `step`. `why` is for people."""
+    """`pipe` stood still for [start, end) before `step`. `why` is for people, `given` the set that let it go on."""
 
     pipe: Pipe
     start: int
@@ -40,6 +44,7 @@ class Stall:
     cause: Cause
     why: str
     step: Exec
+    given: Giver | None = None
 
     @property
     def cycles(self) -> int:
@@ -55,10 +60,6 @@ class Slice:
     end: int
     issued: int
     step: Exec
-
-
-Giver: TypeAlias = SetFlag | SyncSet | GiveLock
-Taker: TypeAlias = WaitFlag | SyncWait | TakeLock
 
 
 @dataclass(frozen=True, slots=True)

@@ -305,7 +305,8 @@ class Timer:
             if hold.time > at:
                 until = min(hold.time, start)
                 cause, why = self._meaning(hold, step)
-                self._stalls.append(Stall(name, at, until, cause, why, step))
+                given = None if hold.fired is None else hold.fired.step
+                self._stalls.append(Stall(name, at, until, cause, why, step, given))
                 at = until
         pipe.holds.clear()
 

@@ -1,25 +1,15 @@
 """Two timed kernels side by side."""
 
 from pto_buf.hw import Pipe
-from pto_buf.machine.exec import kernel_named
-from pto_buf.sim.comparison import comparison, together
-from pto_buf.sim.costs import Costs, Line, VectorOp
-from pto_buf.sim.profile import Profile, profile
-from pto_buf.sim.simulate import Launch
-from support.pto_text import parse
-from support.streams import stream
-
-COSTS = Costs(
-    1000, 0, 0, 0, 0, 32, {"gm->vec": Line(100, 1e9), "vec->gm": Line(50, 1e9)}, 0, {}, VectorOp(0, 30), 0, None
-)
-
-
-def timed(slots: int, trips: int) -> Profile:
-    return profile(Launch(kernel_named(parse(stream(slots)), None), {}, {"n": trips}), COSTS)
+from pto_buf.report.comparison import comparison
+from pto_buf.report.table import plain
+from pto_buf.sim.naming import names_of
+from pto_buf.sim.overlap import together
+from support.timed import timed_stream
 
 
 def test_together_counts_the_cycles_in_which_both_work() -> None:
-    one, two = timed(1, 2).slowest, timed(2, 3).slowest
+    one, two = timed_stream(1, 2).slowest, timed_stream(2, 3).slowest
     assert together(one, Pipe.MTE2, Pipe.V) == 0
     assert together(one, Pipe.MTE2, Pipe.MTE3) == 50  # the first store runs while the second tile is loaded
     assert together(two, Pipe.MTE2, Pipe.V) == together(two, Pipe.V, Pipe.MTE2) == 60
@@ -27,7 +17,7 @@ def test_together_counts_the_cycles_in_which_both_work() -> None:
 
 
 def test_a_second_slot_is_seen_to_pay() -> None:
-    assert comparison(timed(1, 2), timed(2, 2), ("one slot", "two slots")).splitlines() == [
+    assert plain(comparison(timed_stream(1, 2), timed_stream(2, 2), ("one slot", "two slots"))).splitlines() == [
         "                  one slot  two slots    change",
         "cycles                 310        280    -9.7 %",
         "bound                  280        280    +0.0 %",
@@ -40,3 +30,10 @@ def test_a_second_slot_is_seen_to_pay() -> None:
         "MTE2 and V busy          0         30       new",
         "V and MTE3 busy          0          0         -",
     ]
+
+
+def test_what_slots_are_good_for_is_compared_where_they_have_names() -> None:
+    one, two = timed_stream(1, 3), timed_stream(2, 3)
+    names = names_of((), one.slowest.slices), names_of((), two.slowest.slices)
+    rows = {row[0]: row[1:] for row in comparison(one, two, slots=names).rows}
+    assert rows["UB tiles of 4096 bytes: V reads one, MTE2 writes another"] == ("0", "60", "new")
