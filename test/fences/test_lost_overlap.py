@@ -7,7 +7,7 @@ import pytest
 from pto_buf.compiler import Compiled, compile_module
 from pto_buf.errors import DiagnosticError, Severity
 from pto_buf.lowering.pipeline import PipelineOptions
-from pto_buf.tools.report_text import report
+from pto_buf.report.whole import report
 from support.slot_text import SlotText
 
 
