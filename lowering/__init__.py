@@ -12,6 +12,7 @@ PASS_FILES = {
     "ptobuf-schedule": "schedule",
     "ptobuf-plan-memory": "plan_memory",
     "ptobuf-insert-fences": "insert_fences",
+    "ptobuf-unroll-lanes": "unroll_lanes",
     "ptobuf-reduce-fences": "reduce_fences",
     "ptobuf-allocate-events": "allocate_events",
     "ptobuf-convert-to-pto": "convert_to_pto",

@@ -10,6 +10,7 @@ class PipelineOptions:
     `interleave`: trips of the innermost loops to put side by side; None leaves it to the source's `stage=`.
     `gm_raw`: `flag` accepts a flag as order between a store and a load of the same global bytes.
     `fail_on_lost_overlap`: overlap that is given up is an error, not a warning.
+    `lanes`: `dynamic` computes slots and lanes, `unroll` names them by constants, `auto` does what costs less.
     """
 
     interleave: int | None = None
@@ -17,6 +18,7 @@ class PipelineOptions:
     allow_unproven: bool = False
     gm_raw: str = "refuse"
     fail_on_lost_overlap: bool = False
+    lanes: str = "auto"
 
 
 def pipeline(options: PipelineOptions) -> str:
@@ -35,6 +37,7 @@ def pipeline(options: PipelineOptions) -> str:
             f"ptobuf-insert-fences{strict}",
             "ptobuf-reduce-fences",
             "ptobuf-allocate-events",
+            f"ptobuf-unroll-lanes{{lanes={options.lanes}}}",
             "ptobuf-convert-to-pto",
             "ptobuf-make-portable",
             *([f"ptobuf-check-sync{proof}"] if options.check else []),

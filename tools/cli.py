@@ -46,6 +46,13 @@ def _compiling(command: _F) -> _F:
                 default="refuse",
                 help="Whether a flag orders a load behind a store to the same global memory.",
             ),
+            click.option(
+                "--lanes",
+                type=click.Choice(["auto", "dynamic", "unroll"]),
+                default="auto",
+                show_default=True,
+                help="Compute slots and lanes in each trip, or unroll loops and name them by constants.",
+            ),
             click.option("--fail-on-lost-overlap", is_flag=True, help="Refuse kernels whose fences give up overlap."),
         )
     )
@@ -81,6 +88,7 @@ def compile_(
     interleave: int | None,
     allow_unproven: bool,
     gm_raw: str,
+    lanes: str,
     fail_on_lost_overlap: bool,
     output: str | None,
     ptoas_version: str | None,
@@ -95,7 +103,7 @@ def compile_(
     """
     from pto_buf.tools.compile_command import run
 
-    options = _options(interleave, not no_check_sync, allow_unproven, gm_raw, fail_on_lost_overlap)
+    options = _options(interleave, not no_check_sync, allow_unproven, gm_raw, fail_on_lost_overlap, lanes)
     return run(
         kernel,
         target=arch,
@@ -123,6 +131,7 @@ def run_(
     interleave: int | None,
     allow_unproven: bool,
     gm_raw: str,
+    lanes: str,
     fail_on_lost_overlap: bool,
     order: str,
     stand_in: bool,
@@ -133,7 +142,7 @@ def run_(
     """
     from pto_buf.tools.run_command import run
 
-    options = _options(interleave, True, allow_unproven, gm_raw, fail_on_lost_overlap)
+    options = _options(interleave, True, allow_unproven, gm_raw, fail_on_lost_overlap, lanes)
     return run(kernel, arguments, target=arch or "a2a3", order=order, options=options, shadow=stand_in)
 
 
@@ -235,10 +244,11 @@ def _options(
     allow_unproven: bool = False,
     gm_raw: str = "refuse",
     fail_on_lost_overlap: bool = False,
+    lanes: str = "auto",
 ) -> "PipelineOptions":
     from pto_buf.lowering.pipeline import PipelineOptions
 
-    return PipelineOptions(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap)
+    return PipelineOptions(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap, lanes)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,0 +1,147 @@
+"""Unrolling by the slot count: constant slots and lanes, the same work in the same order, and proven right."""
+
+from collections.abc import Iterator
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp
+
+from fences.corpus import CASES
+from pto_buf.check.build import build
+from pto_buf.check.checker import check
+from pto_buf.check.concrete import Choice, steps_of
+from pto_buf.check.findings import Status
+from pto_buf.check.steps import Did, Fence, Set, Step, Wait
+from pto_buf.errors import UsageError
+from pto_buf.lowering.allocate_events import AllocateEventsPass
+from pto_buf.lowering.convert_to_pto import ConvertToPtoPass
+from pto_buf.lowering.make_portable import MakePortablePass
+from pto_buf.lowering.unroll_lanes import UnrollLanesPass
+from pto_buf.universe import make_context
+from support.slot_builder import FENCING, HasModule, count, lowered
+from support.slot_text import SlotText
+from support.trials import kernel_of
+
+DYNAMIC = ("pto.set_flag_dyn", "pto.wait_flag_dyn")
+
+
+def unrolled(kernel: HasModule, lanes: str) -> ModuleOp:
+    module, _ = lowered(kernel, (*FENCING, AllocateEventsPass))
+    UnrollLanesPass(lanes=lanes).apply(make_context(), module)
+    for made in (ConvertToPtoPass, MakePortablePass):
+        made().apply(make_context(), module)
+    module.verify()
+    return module
+
+
+def stream(slots: int, upper: str | int = "n", lower: int = 0, step: int = 1) -> SlotText:
+    kernel = SlotText(P=slots, Y=1)
+    kernel.fill("Y")
+    with kernel.loop("i", lower, upper, step):
+        kernel.load(f"P[i % {slots}]", row="i")
+        kernel.vector("Y", "Y", f"P[i % {slots}]")
+    kernel.store("Y", "z")
+    return kernel
+
+
+def _run(kernel: FuncOp, **numbers: int) -> list[object]:
+    """What each pipe gets, in order, and where: everything but the places in the text."""
+    program = build(kernel)
+    values = {var.key: numbers.get(var.name, 0) for _, var in program.arguments}
+    return [_what(step) for step in steps_of(program, Choice(values))]
+
+
+def _what(step: Step) -> object:
+    match step:
+        case Did():
+            return step.site.name, step.pipes, step.accesses
+        case Set() | Wait():
+            return type(step).__name__, step.src, step.dst, step.lane
+        case Fence():
+            return step.pipe
+        case _:
+            return type(step).__name__
+
+
+def _loops(module: ModuleOp) -> Iterator[ForOp]:
+    return (op for op in module.walk() if isinstance(op, ForOp))
+
+
+@pytest.mark.parametrize(
+    "name", ["B01-3", "B08", "B10", "B14", "B17", "B23", "B25-9", "B35-permuted", "B44", "B52", "B71"]
+)
+def test_same_work_in_the_same_order_and_proven(name: str):
+    plain = kernel_of(unrolled(CASES[name].make(), "dynamic"))
+    module = unrolled(CASES[name].make(), "unroll")
+    for n in (0, 1, 2, 3, 7):
+        assert _run(kernel_of(module), n=n, m=2, k=3) == _run(plain, n=n, m=2, k=3)
+    verdict = check(kernel_of(module))
+    assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())
+
+
+@pytest.mark.parametrize(("slots", "trips"), [(2, 0), (2, 1), (3, 2), (3, 7), (5, 16), (8, 16), (8, 17)])
+def test_trips_that_are_known_have_no_computed_lane(slots: int, trips: int):
+    module, plain = unrolled(stream(slots, trips), "unroll"), unrolled(stream(slots, trips), "dynamic")
+    assert count(module, *DYNAMIC) == 0 or trips < 2
+    assert _run(kernel_of(module)) == _run(kernel_of(plain))
+
+
+@pytest.mark.parametrize(("lower", "step", "slots"), [(1, 1, 3), (0, 2, 3), (2, 3, 2), (0, 2, 4), (5, 4, 3)])
+def test_starts_and_steps(lower: int, step: int, slots: int):
+    for upper in (5, 17):
+        module = unrolled(stream(slots, upper, lower, step), "unroll")
+        assert _run(kernel_of(module)) == _run(kernel_of(unrolled(stream(slots, upper, lower, step), "dynamic")))
+        assert len(range(lower, upper, step)) < 2 or count(module, *DYNAMIC) == 0
+
+
+def test_the_loop_over_groups_computes_nothing_and_the_rest_does():
+    module = unrolled(stream(3), "unroll")
+    groups, rest = _loops(module)
+    inside = [[op.name for op in loop.walk()] for loop in (groups, rest)]
+    assert not {*DYNAMIC, "arith.remui"} & set(inside[0])
+    assert inside[0].count("pto.tload") == 3
+    assert {*DYNAMIC, "arith.remui"} <= set(inside[1])
+
+
+@pytest.mark.parametrize(
+    ("slots", "loops"),
+    [(2, 1), (4, 1), (8, 1), (3, 2), (5, 2), (11, 1)],
+    ids=["mask", "mask", "mask", "division", "division", "too much code"],
+)
+def test_auto_unrolls_where_each_trip_would_divide_and_the_code_stays_small(slots: int, loops: int):
+    assert len(list(_loops(unrolled(stream(slots), "auto")))) == loops
+
+
+@pytest.mark.parametrize(
+    ("kernel", "why"),
+    [
+        (stream(9), "computed in the outer loop's trips only"),
+        (CASES["B35-data"].make(), "data"),
+        (CASES["B37-from-m"].make(), "an unknown start"),
+        (CASES["B38"].make(), ""),
+    ],
+)
+def test_what_does_not_come_back_is_computed(kernel: SlotText, why: str):
+    module = unrolled(kernel, "unroll")
+    assert check(kernel_of(module)).status is Status.PROVEN
+
+
+def test_a_carried_number_goes_through_every_copy():
+    def make() -> SlotText:
+        kernel = SlotText(P=3, Y=1)
+        kernel.fill("Y")
+        with kernel.carrying("i", 0, 7, "0", s="(s + 2) % 3"):
+            kernel.load("P[s]", row="i")
+            kernel.vector("Y", "Y", "P[s]")
+        kernel.store("Y", "z")
+        return kernel
+
+    module = unrolled(make(), "unroll")
+    assert _run(kernel_of(module)) == _run(kernel_of(unrolled(make(), "dynamic")))
+
+
+def test_no_other_way_out():
+    module, _ = lowered(stream(2), FENCING)
+    with pytest.raises(UsageError, match="lanes=static is no way out"):
+        UnrollLanesPass(lanes="static").apply(make_context(), module)
