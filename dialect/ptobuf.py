@@ -41,6 +41,7 @@ from pto_buf.dialect.types import (
     SlotSetType,
     SlotType,
     TileBufType,
+    tile_of,
 )
 from pto_buf.hw import Pipe
 from pto_buf.tile import TileSpec
@@ -294,6 +295,38 @@ class StoreOp(SlotOp):
         self.print_groups(printer)
 
 
+class ElementOp(SlotOp):
+    """`%x = read ins(%v, %i : T, index) -> f32`: one element of a tile, as a number."""
+
+    ins = var_operand_def()
+    outs = var_operand_def()
+    value = result_def()
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        parser.parse_keyword("ins")
+        ins, attributes = cls.parse_group(parser)
+        attributes |= parser.parse_optional_attr_dict()
+        parser.parse_punctuation("->")
+        return cls.build(operands=[ins, []], result_types=[parser.parse_type()], attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ins(")
+        printer.print_list(self.ins, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_list(self.ins, lambda value: printer.print_attribute(value.type))
+        printer.print_string(")")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.value.type)
+
+    def verify_(self) -> None:
+        super().verify_()
+        tile = tile_of(self.ins[0].type)
+        if tile is not None and str(self.value.type) != tile.dtype:
+            raise VerifyException(f"yields {self.value.type}, the tile holds {tile.dtype}")
+
+
 INTO_BY_DSL: Mapping[str, type[TileOp]] = {
     row.dsl: define(IntoManyOp if row.more_outs else IntoOp, f"ptobuf.{row.into_name}", (row,))
     for row in ROWS
@@ -303,6 +336,11 @@ INTO_BY_DSL: Mapping[str, type[TileOp]] = {
 
 STORE_BY_DSL: Mapping[str, type[TileOp]] = {
     row.dsl: define(StoreOp, f"ptobuf.{row.dsl}", (row,)) for row in ROWS if row.out.kind is Kind.VIEW
+}
+"""By the row's name in pypto."""
+
+ELEMENT_BY_DSL: Mapping[str, type[TileOp]] = {
+    row.dsl: define(ElementOp, f"ptobuf.{row.dsl}", (row,)) for row in ROWS if row.out.kind is Kind.SCALAR
 }
 """By the row's name in pypto."""
 
@@ -387,6 +425,7 @@ PTOBUF = Dialect(
         SlotSelectOp,
         *INTO_BY_DSL.values(),
         *STORE_BY_DSL.values(),
+        *ELEMENT_BY_DSL.values(),
         ReleaseOp,
         EventOp,
         SetOp,

@@ -8,6 +8,7 @@ from xdsl.passes import ModulePass
 
 PASS_FILES = {
     "ptobuf-verify-slots": "verify_slots",
+    "ptobuf-reuse-in-place": "reuse_in_place",
     "ptobuf-canonicalize": "canonicalize",
     "ptobuf-schedule": "schedule",
     "ptobuf-plan-memory": "plan_memory",

@@ -18,7 +18,17 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
-from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, ReleaseOp, SetOp, SlotOp, SlotSelectOp, WaitOp
+from pto_buf.dialect.ptobuf import (
+    AllocSlotsOp,
+    ElementOp,
+    EventOp,
+    IntoOp,
+    ReleaseOp,
+    SetOp,
+    SlotOp,
+    SlotSelectOp,
+    WaitOp,
+)
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.dialect.types import EventType, TileBufType
 from pto_buf.errors import DiagnosticError
@@ -68,7 +78,9 @@ class _Conversion:
         events = [op for op in ops if isinstance(op, EventOp)]
         self.last_alloc = allocs[-1] if allocs else None
         for op in ops:
-            if isinstance(op, SlotOp):
+            if isinstance(op, ElementOp):
+                self._element(op)
+            elif isinstance(op, SlotOp):
                 self._tile_op(op)
             elif (convert := self.converters.get(type(op))) is not None:
                 convert(op)
@@ -163,6 +175,18 @@ class _Conversion:
         return self.derived[key]
 
     # --- tile ops ---
+
+    def _element(self, op: ElementOp) -> None:
+        made = _Before(op)(
+            TILE_OPS[op.row.mnemonic].create(
+                operands=list(op.ins),
+                result_types=[op.value.type],
+                properties=_segments(len(op.ins), 0),
+                attributes=dict(op.attributes),
+            )
+        )
+        op.value.replace_all_uses_with(made.results[0])
+        _remove(op)
 
     def _tile_op(self, op: SlotOp) -> None:
         (out,) = op.outs

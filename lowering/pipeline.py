@@ -29,6 +29,7 @@ def pipeline(options: PipelineOptions) -> str:
     return ",".join(
         [
             "ptobuf-verify-slots",
+            "ptobuf-reuse-in-place",
             "ptobuf-plan-memory{check-only=true}",
             "ptobuf-canonicalize",
             f"ptobuf-schedule{factor}",

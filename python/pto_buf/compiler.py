@@ -149,8 +149,8 @@ def load_text(
     return Loaded.of(compile_module(module, options or PipelineOptions(), dump=dump))
 
 
-_PROGRAM_CHECKS = ("ptobuf-verify-slots", "ptobuf-plan-memory{check-only=true}")
-"""The passes that judge a user's program and change nothing."""
+_PROGRAM_CHECKS = ("ptobuf-verify-slots", "ptobuf-reuse-in-place,ptobuf-plan-memory{check-only=true}")
+"""The passes that judge a user's program."""
 
 
 def _all_mistakes(

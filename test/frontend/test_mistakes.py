@@ -118,7 +118,7 @@ def test_mistakes_of_all_kernels_of_a_file_are_reported_together():
 
 @pytest.mark.parametrize("name", ["int", "double", "xor", "new", "main"])
 def test_a_name_that_c_plus_plus_keeps_for_itself_is_no_kernel(name: str):
-    text = HEAD.replace("def k(", f"def {name}(") + "    return o\n"
+    text = f"\n@pl.jit.incore\ndef {name}(o: pl.Out[pl.Tensor[[32, 64], pl.FP16]]):\n    return o\n"
     assert errors(text) == [(4, "kernel-name")]
     assert message(text).startswith(f"'{name}' cannot name a kernel: ")
     assert errors(text.replace(f"def {name}(", f"def {name}_kernel(")) == []

@@ -4,10 +4,11 @@ import ast
 from collections.abc import Callable, Mapping
 
 from pto_buf.dialect.table import rows_by_dsl
-from pto_buf.frontend import compute, generate, matrix, memory, slots, statics, views
+from pto_buf.frontend import compute, generate, indirect, matrix, memory, slots, statics, updates, views
 from pto_buf.frontend.arguments import Arguments, bind, parameters
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
+from pto_buf.frontend.refusals import why_not
 from pto_buf.frontend.scalars import extremum, number
 from pto_buf.frontend.signatures import COMMUTATIVE, OPERANDS, UNIFIED_SCALAR
 from pto_buf.frontend.tiles import not_a_tile
@@ -27,6 +28,9 @@ _TILES: Mapping[str, tuple[str, Handler]] = {
     "matmul": ("lhs, rhs, *, out_dtype=, a_trans=, b_trans=, c_matrix_nz=", matrix.matmul),
     "matmul_bias": ("lhs, rhs, bias", matrix.matmul),
     "matmul_acc": ("acc, lhs, rhs, init_cond|init=, *, a_trans=, b_trans=", matrix.matmul_acc),
+    "matmul_mx": ("lhs, lhs_scale, rhs, rhs_scale", matrix.matmul),
+    "matmul_mx_acc": ("acc, lhs, lhs_scale, rhs, rhs_scale", matrix.matmul_acc),
+    "matmul_mx_bias": ("lhs, lhs_scale, rhs, rhs_scale, bias", matrix.matmul),
     "gemv": ("lhs, rhs, acc_phase=", matrix.matmul),
     "gemv_bias": ("lhs, rhs, bias, acc_phase=", matrix.matmul),
     "gemv_acc": ("acc, lhs, rhs, acc_phase=", matrix.matmul_acc),
@@ -37,6 +41,13 @@ _TILES: Mapping[str, tuple[str, Handler]] = {
     "col_expand": ("target|lhs, src|col_vec|rhs", generate.spread),
     "ci": ("start, shape, dtype=, descending=", generate.ramp),
     "tri": ("diagonal, shape, valid_shape=, dtype=, upper=", generate.triangle),
+    "sort32": ("src, idx, tmp=", indirect.sort32),
+    "mrgsort": ("src|src0, src1=, src2=, src3=, tmp=, exhausted=, *, block_len=", indirect.mrgsort),
+    "gather_mask": ("src|input, mask_pattern, *, output_dtype=", indirect.gather),
+    "mgather": (
+        "mem, idx, coalesce=, *, gather_oob=, target_memory=, scratch=, valid_shape=",
+        indirect.mgather,
+    ),
     "random": (
         "key0, key1, counter0, counter1, counter2, counter3, shape, valid_shape=, dtype=, rounds=",
         generate.random,
@@ -48,13 +59,17 @@ _OTHERS: Mapping[str, tuple[str, Handler]] = {
     "store": ("tile, offsets, output_tensor, shapes=, *, atomic=", memory.store_tile),
     "create_tile_buffers": ("count, shape, dtype, memory_space|mem|target_memory", slots.create_tile_buffers),
     "alloc": ("memory_space, size, *, pinned=", memory.alloc),
-    "read": ("src|tensor|tile, offset|indices", memory.read),
+    "read": ("src|tensor|tile, offset|indices", updates.read),
+    "write": ("tile|dst, offset|indices, value", updates.write),
+    "scatter": ("dst, src, indexes", updates.scatter),
+    "scatter_mask": ("dst, src, mask_pattern", updates.scatter),
+    "mscatter": ("src, idx, output_tensor", indirect.mscatter),
     "release": ("tile|slot|x", slots.release),
     "reshape": ("tile|input, shape", views.reshape),
     "reinterpret_view": ("data, dtype, *, shape=", views.reinterpret_view),
     "transpose_view": ("tile", views.transpose_view),
     "set_validshape": ("tile|input, valid_rows, valid_cols", views.set_validshape),
-    "assemble": ("target, source, offset, *, atomic=", views.assemble),
+    "assemble": ("target, source, offset, *, atomic=", updates.assemble),
     **dict.fromkeys(("get_block_idx", "get_block_num", "get_subblock_idx"), ("", memory.block_index)),
 }
 
@@ -80,10 +95,12 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
         if name in ("min", "max") and not node.keywords:
             return _extremum(ctx, node, name, once)
         if name in _OTHERS:
+            name = _masked(name, node)
             signature, handler = _OTHERS[name]
             return handler(bind(ctx, node, name, parameters(signature), once))
         into = name.endswith(_INTO)
         op = name.removesuffix(_INTO) if into else name
+        op = _masked(op, node)
         if op not in _TILES:
             op = _unified(op, node, once)
         if op in _TILES:
@@ -91,10 +108,16 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
         elif op in OPERANDS and op in rows_by_dsl():
             signature, handler = OPERANDS[op], compute.compute
         else:
-            raise ctx.error(node, f"there is no op 'pl.{path}' for tiles", kind=UNKNOWN_OP)
+            raise ctx.error(node, why_not(path), kind=UNKNOWN_OP)
         if op in COMMUTATIVE and not into:
             node = _number_last(node, once)
         return handler(_bind_tile_op(ctx, node, op, signature, into, once))
+
+
+def _masked(op: str, node: ast.Call) -> str:
+    """`pl.gather(t, mask_pattern=..)` is `gather_mask`."""
+    masked = op in ("gather", "scatter") and any(keyword.arg == "mask_pattern" for keyword in node.keywords)
+    return f"{op}_mask" if masked else op
 
 
 class _Once:

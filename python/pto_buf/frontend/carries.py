@@ -21,7 +21,7 @@ from pto_buf.frontend.joins import holds, reselected, slot_of
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.placement import OwnedSet, is_inside
 from pto_buf.frontend.scalars import binary, bounds, convert, ssa
-from pto_buf.frontend.tiles import copied, into_place, merge, owned_tile, whatever
+from pto_buf.frontend.tiles import copied, held_extent, into_place, merge, owned_tile, whatever
 from pto_buf.frontend.values import Number, Poison, Scalar, SlotSet, Static, Tensor, Tile, Value, describe
 
 
@@ -162,7 +162,7 @@ class Tiles:
         """The tile before the loop, in a buffer that no other name reads from here on."""
         tile = carry.before
         assert isinstance(tile, Tile) and tile.owned is not None
-        if tile.spec.valid != tile.spec.shape:
+        if tile.spec.valid != held_extent(tile):
             raise self._ctx.error(
                 self._node,
                 f"'{carry.inner}' is carried though only a part of it is valid, which is not supported",

@@ -79,16 +79,16 @@ def attributes(args: Arguments, row: OpRow) -> dict[str, str]:
     if row.dsl == "col_sum" and "tmp" in args:
         words["isBinary"] = "true"
     if "cmp_type" in args:
-        words["cmpMode"] = _choice(args, "cmp_type", _COMPARISONS, 0)
+        words["cmpMode"] = choice(args, "cmp_type", _COMPARISONS, 0)
     if "mask_pattern" in args:
-        words["maskPattern"] = _choice(args, "mask_pattern", _PATTERNS, 1)
+        words["maskPattern"] = choice(args, "mask_pattern", _PATTERNS, 1)
         words["axis"] = "row"
     return words
 
 
-def _choice(args: Arguments, name: str, words: tuple[str, ...], first: int) -> str:
+def choice(args: Arguments, name: str, words: tuple[str, ...], first: int, default: str | None = None) -> str:
     """One of some words, given by itself, by its number from `first` on, or as a name of an enumeration."""
-    found = args.static(name, "round" if name == "mode" else None)
+    found = args.static(name, default)
     if isinstance(found, Symbol):
         found = found.path.rpartition(".")[2]
     if isinstance(found, int) and first <= found < first + len(words):
@@ -111,13 +111,13 @@ def cast(args: Arguments) -> Value:
     value = args.value("src")
     if is_number(value):
         return cast_scalar(args, number(ctx, args.place("src"), value, "what is cast"), dtype)
-    _choice(args, "mode", _ROUND, 0)
+    choice(args, "mode", _ROUND, 0, "round")
     return with_rows(args, {"src": tile_of(args, "src")}, _cast)
 
 
 def _cast(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
     tile, dtype = tiles["src"], args.dtype("target_type")
-    words = {"rmode": _choice(args, "mode", _ROUND, 0).upper()}
+    words = {"rmode": choice(args, "mode", _ROUND, 0, "round").upper()}
     if args.ctx.target is A2A3 and (tile.spec.dtype, dtype) in _WRAPS:
         words["satmode"] = "ON"
     row = rows_by_dsl()["cast"]

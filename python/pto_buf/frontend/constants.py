@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any, cast
 
-from pto_buf.frontend.names import DynVar, MemRefDecl, Symbol, member
+from pto_buf.frontend.names import Applied, DynVar, MemRefDecl, Record, Symbol, member
 
 
 class NotConstantError(Exception):
@@ -67,7 +67,10 @@ _BUILTINS: Mapping[str, Callable[..., object]] = {
 }
 
 _MAX_BITS = 1 << 12
-"""Widest number that a shift or power may make while reading."""
+"""Widest number that arithmetic may make while reading."""
+
+_MAX_ITEMS = 1 << 16
+"""Longest text, list or tuple that `+` may make while reading."""
 
 
 def binary(op: ast.operator, left: object, right: object) -> object:
@@ -76,14 +79,23 @@ def binary(op: ast.operator, left: object, right: object) -> object:
         bits = max(1, left.bit_length()) if isinstance(left, int) else 1
         if right * (bits if isinstance(op, ast.Pow) else 1) > _MAX_BITS:
             raise ValueError(f"the result has more than {_MAX_BITS} bits")
-    if isinstance(left, (str, list, tuple)) and isinstance(op, ast.Mult):
-        raise TypeError("a text or list cannot be repeated here")
+    if isinstance(op, ast.Mult):
+        if isinstance(left, (str, list, tuple)) or isinstance(right, (str, list, tuple)):
+            raise TypeError("a text or list cannot be repeated here")
+        if isinstance(left, int) and isinstance(right, int) and left.bit_length() + right.bit_length() > _MAX_BITS:
+            raise ValueError(f"the result has more than {_MAX_BITS} bits")
+    if _length(left) + _length(right) > _MAX_ITEMS:
+        raise ValueError(f"the result has more than {_MAX_ITEMS} items")
     if type(op) not in _BINARY:
         raise TypeError(f"there is no operator {type(op).__name__}")
     try:
         return _BINARY[type(op)](left, right)
     except ZeroDivisionError:
         raise ValueError("division by zero") from None
+
+
+def _length(value: object) -> int:
+    return len(cast(Sequence[object], value)) if isinstance(value, (str, list, tuple)) else 0
 
 
 def unary(op: ast.unaryop, value: object) -> object:
@@ -99,7 +111,12 @@ def compare(op: ast.cmpop, left: object, right: object) -> bool:
 
 
 def attribute(value: object, name: str) -> object:
-    """`value.name` for a part of the `pl` namespace. Raises TypeError for everything else."""
+    """`value.name` for a part of the `pl` namespace or an object of constants. Raises TypeError for everything else."""
+    if isinstance(value, (Record, Applied)):
+        try:
+            return value.get(name)
+        except KeyError:
+            raise TypeError(f"'{name}' of {value.what} is not known while reading") from None
     if not isinstance(value, Symbol):
         raise TypeError(f"a constant has no attribute '{name}'")
     return member(f"{value.path}.{name}" if value.path else name)
@@ -139,6 +156,8 @@ def _evaluate(node: ast.expr, lookup: Lookup) -> object:
             return tuple(_evaluate(item, lookup) for item in node.elts)
         case ast.List():
             return [_evaluate(item, lookup) for item in node.elts]
+        case ast.Dict():
+            return _dictionary(node, lookup)
         case ast.Subscript():
             return _item(_evaluate(node.value, lookup), _evaluate(node.slice, lookup))
         case ast.Call():
@@ -147,10 +166,24 @@ def _evaluate(node: ast.expr, lookup: Lookup) -> object:
             raise NotConstantError(node, f"{type(node).__name__} is not a constant expression")
 
 
+def _dictionary(node: ast.Dict, lookup: Lookup) -> object:
+    found: dict[object, object] = {}
+    for key, value in zip(node.keys, node.values, strict=True):
+        if key is None:
+            raise NotConstantError(value, "'**' is not evaluated while reading")
+        found[_evaluate(key, lookup)] = _evaluate(value, lookup)
+    return found
+
+
 def _item(value: object, index: object) -> object:
     if isinstance(value, (list, tuple)) and isinstance(index, int):
         return cast(Sequence[object], value)[index]
-    raise TypeError("only a constant tuple or list can be indexed, by an integer")
+    if isinstance(value, dict):
+        try:
+            return cast(Mapping[object, object], value)[index]
+        except KeyError:
+            raise TypeError(f"the dictionary has no key {index!r}") from None
+    raise TypeError("only a constant tuple, list or dictionary can be indexed")
 
 
 def _call(node: ast.Call, lookup: Lookup) -> object:
@@ -162,6 +195,11 @@ def _call(node: ast.Call, lookup: Lookup) -> object:
             if node.func.id in _BUILTINS:
                 return call_builtin(node.func.id, arguments)
     callee = _evaluate(node.func, lookup)
+    if isinstance(callee, Applied):
+        if any(keyword.arg is None for keyword in node.keywords):
+            raise NotConstantError(node, "'**' is not evaluated while reading")
+        keywords = {str(keyword.arg): _evaluate(keyword.value, lookup) for keyword in node.keywords}
+        return callee.call(arguments, keywords)
     if callee == Symbol("dynamic") and len(arguments) == 1 and isinstance(arguments[0], str):
         return DynVar(arguments[0])
     if callee == Symbol("const") and len(arguments) == 2 and isinstance(arguments[0], (int, float)):

@@ -37,11 +37,9 @@ def _statement(statement: ast.stmt) -> list[ast.stmt]:
     if isinstance(statement, ast.If):
         if not _has_loop(statement) and not _leaves(statement):
             return [statement]
-        return [
-            _at(ast.If(statement.test, without_leaves(statement.body), without_leaves(statement.orelse)), statement)
-        ]
+        return [at(ast.If(statement.test, without_leaves(statement.body), without_leaves(statement.orelse)), statement)]
     if isinstance(statement, ast.With) and (_has_loop(statement) or _leaves(statement)):
-        return [_at(ast.With(statement.items, without_leaves(statement.body)), statement)]
+        return [at(ast.With(statement.items, without_leaves(statement.body)), statement)]
     return [statement]
 
 
@@ -62,12 +60,12 @@ def _loop(loop: ast.For | ast.While) -> list[ast.stmt]:
     body = _arm(loop.body, flag)
     if not breaks:
         return [_with_body(loop, body)]
-    guarded: list[ast.stmt] = [_at(ast.If(_at(ast.Name(flag, ast.Load()), breaks[0]), body, []), breaks[0])]
-    start = _at(ast.Assign([_at(ast.Name(flag, ast.Store()), loop)], _at(ast.Constant(True), loop)), loop)
+    guarded: list[ast.stmt] = [at(ast.If(at(ast.Name(flag, ast.Load()), breaks[0]), body, []), breaks[0])]
+    start = at(ast.Assign([at(ast.Name(flag, ast.Store()), loop)], at(ast.Constant(True), loop)), loop)
     if isinstance(loop, ast.For):
         return [start, _with_body(loop, guarded)]
-    test = _at(ast.BoolOp(ast.And(), [_at(ast.Name(flag, ast.Load()), loop), loop.test]), loop)
-    return [start, _at(ast.While(test, body, loop.orelse), loop)]
+    test = at(ast.BoolOp(ast.And(), [at(ast.Name(flag, ast.Load()), loop), loop.test]), loop)
+    return [start, at(ast.While(test, body, loop.orelse), loop)]
 
 
 def _check(loop: ast.For | ast.While, leave: ast.stmt) -> None:
@@ -85,8 +83,8 @@ def _check(loop: ast.For | ast.While, leave: ast.stmt) -> None:
 
 def _with_body(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
     if isinstance(loop, ast.For):
-        return _at(ast.For(loop.target, loop.iter, body, loop.orelse), loop)
-    return _at(ast.While(loop.test, body, loop.orelse), loop)
+        return at(ast.For(loop.target, loop.iter, body, loop.orelse), loop)
+    return at(ast.While(loop.test, body, loop.orelse), loop)
 
 
 def _leaving(body: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -112,18 +110,19 @@ def _arm(body: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
     for position, statement in enumerate(body):
         rest = list(body[position + 1 :])
         if isinstance(statement, ast.Break):
-            off = ast.Assign([_at(ast.Name(flag, ast.Store()), statement)], _at(ast.Constant(False), statement))
-            return [*found, _at(off, statement)]
+            off = ast.Assign([at(ast.Name(flag, ast.Store()), statement)], at(ast.Constant(False), statement))
+            return [*found, at(off, statement)]
         if isinstance(statement, ast.Continue):
-            return found or [_at(ast.Pass(), statement)]
+            return found or [at(ast.Pass(), statement)]
         if isinstance(statement, ast.If) and _leaves(statement):
             then, other = _arm([*statement.body, *rest], flag), _arm([*statement.orelse, *rest], flag)
-            return [*found, _at(ast.If(statement.test, then, other), statement)]
+            return [*found, at(ast.If(statement.test, then, other), statement)]
         if isinstance(statement, ast.With) and _leaves(statement):
             raise LeavesError(_leaving([statement])[0], "a 'with' cannot be left")
         found += _statement(statement)
     return found
 
 
-def _at(node: _N, place: ast.AST) -> _N:
+def at(node: _N, place: ast.AST) -> _N:
+    """A node with the place of another."""
     return ast.copy_location(node, place)

@@ -4,33 +4,29 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pto_buf.frontend import constants, scalars, slots
+from pto_buf.frontend import constants, scalars, slots, subscripts
 from pto_buf.frontend.arguments import sequence
 from pto_buf.frontend.calls import call
 from pto_buf.frontend.context import Context
+from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import SHAPE, UNDEFINED, UNKNOWN_OP
 from pto_buf.frontend.module import Function
-from pto_buf.frontend.names import DType, Symbol
+from pto_buf.frontend.names import Applied, DType, Symbol
+from pto_buf.frontend.rebinding import Changed
 from pto_buf.frontend.values import (
     Poison,
     PoisonedError,
     Scalar,
+    Slot,
     SlotSet,
     Static,
     Tensor,
+    Tile,
     Tuple,
     Unbound,
     Value,
     describe,
 )
-
-
-class Given(ast.expr):
-    """A value that stands where an expression would, because the user wrote it in another place."""
-
-    def __init__(self, value: Value):
-        super().__init__()
-        self.value = value
 
 
 def evaluate(ctx: Context, node: ast.expr) -> Value:
@@ -142,6 +138,8 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         if not isinstance(node.slice, (ast.Slice, ast.Tuple)):
             index = evaluate(ctx, node.slice)
         return slots.subscript(ctx, node, value, index)
+    if isinstance(value, (Tile, Slot, Tensor)):
+        return subscripts.part(ctx, node, value, lambda one: evaluate(ctx, one))
     items = sequence(value)
     if items is None:
         raise ctx.error(node, f"{describe(value)} cannot be indexed here")
@@ -151,6 +149,11 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
     if not -len(items) <= position < len(items):
         raise ctx.error(node, f"index {position} is outside the tuple's {len(items)} items", kind=SHAPE)
     return items[position]
+
+
+def _changed(ctx: Context, node: Changed) -> Value:
+    target = evaluate(ctx, node.target)
+    return subscripts.changed(ctx, node, node.where, target, node.value, lambda one: evaluate(ctx, one))
 
 
 def _call(ctx: Context, node: ast.Call) -> Value:
@@ -163,12 +166,32 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if isinstance(node.func, ast.Name) and node.func.id not in ctx.scope.bindings and node.func.id not in ctx.globals:
         return _builtin(ctx, node, node.func.id)
     callee = evaluate(ctx, node.func)
+    if isinstance(callee, Static) and isinstance(callee.value, Applied):
+        return _applied(ctx, node, callee.value)
     if not isinstance(callee, Static) or not isinstance(callee.value, Symbol):
         raise ctx.error(node, f"{describe(callee)} cannot be called", kind=UNKNOWN_OP)
     path = callee.value.path
     if path == "const" and node.args:
         return scalars.number(ctx, node.args[0], argument(node.args[0]), "a constant")
     return call(ctx, node, path, argument)
+
+
+def _applied(ctx: Context, node: ast.Call, callee: Applied) -> Value:
+    """A call of a plain function of the file: evaluated here where its arguments are constants."""
+    arguments = [evaluate(ctx, one) for one in node.args]
+    keywords = {keyword.arg or "": evaluate(ctx, keyword.value) for keyword in node.keywords}
+    known = [value.value for value in arguments if isinstance(value, Static)]
+    named = {name: value.value for name, value in keywords.items() if isinstance(value, Static)}
+    if len(known) != len(arguments) or len(named) != len(keywords) or "" in named:
+        raise ctx.error(
+            node,
+            f"{callee.what} is no function of the DSL: only a call with constants is evaluated while reading",
+            help="decorate it with @pl.inline",
+        )
+    try:
+        return Static(callee.call(known, named))
+    except (TypeError, ValueError, OverflowError) as err:
+        raise ctx.error(node, f"{callee.what}: {err}") from None
 
 
 def _helper(ctx: Context, node: ast.expr) -> Function | None:
@@ -220,6 +243,7 @@ def _known(ctx: Context, node: constants.Known) -> Value:
 _HANDLERS: Mapping[type[ast.expr], Callable[[Context, Any], Value]] = {
     constants.Known: _known,
     Given: _given,
+    Changed: _changed,
     ast.Constant: _constant,
     ast.Name: _name,
     ast.Attribute: _attribute,

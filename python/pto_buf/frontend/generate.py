@@ -1,14 +1,18 @@
 """Tiles that an op makes out of numbers, and vectors spread over a shape."""
 
+from dataclasses import replace
+
 from xdsl.ir import SSAValue
 
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend.arguments import Arguments
+from pto_buf.frontend.columns import seen_as
 from pto_buf.frontend.compute import tile_of, typed_number
 from pto_buf.frontend.emission import emit
 from pto_buf.frontend.kinds import SHAPE
-from pto_buf.frontend.memory import tile_spec
+from pto_buf.frontend.memory import dest_or_new, tile_spec
 from pto_buf.frontend.scalars import number
+from pto_buf.frontend.tiles import whatever
 from pto_buf.frontend.values import Value
 from pto_buf.hw import Space
 from pto_buf.tile import TileSpec
@@ -52,8 +56,13 @@ def ramp(args: Arguments) -> Value:
     """`ci(start, shape, dtype=INT32, descending=False)`, also called `arange`: start, start + 1, ... along a row."""
     dtype = args.dtype("dtype") if "dtype" in args else "i32"
     words = {"descending": "true" if args.static("descending", False) is True else "false"}
-    ins = {"start": _number(args, "start", dtype)}
-    return emit(args, rows_by_dsl()["ci"], ins, {}, _asked(args, dtype), words)
+    row, ins, result = rows_by_dsl()["ci"], {"start": _number(args, "start", dtype)}, _asked(args, dtype)
+    if not dtype.startswith("ui"):
+        return emit(args, row, ins, {}, result, words)
+    plain = replace(result, dtype=dtype.removeprefix("u"))  # numbers have no sign of their own: the bits are the same
+    dest = dest_or_new(args, result.space, (result.rows, result.cols), dtype)
+    emit(args.with_value("out", seen_as(args.ctx, args.node, dest, plain)), row, ins, {}, plain, words)
+    return whatever(dest)
 
 
 def triangle(args: Arguments) -> Value:

@@ -14,6 +14,7 @@ from pto_buf.frontend.flow import Flow
 from pto_buf.frontend.kinds import ARGUMENTS
 from pto_buf.frontend.memrefs import MemRefs
 from pto_buf.frontend.module import Function
+from pto_buf.frontend.rebinding import rebound
 from pto_buf.frontend.statements import Reader
 from pto_buf.frontend.values import Nothing, PoisonedError, Scope, Value
 
@@ -61,7 +62,7 @@ class Inliner:
 def plain_body(ctx: Context, function: Function) -> list[ast.stmt]:
     """The statements of a function, without `break` and `continue`. Raises DiagnosticError."""
     try:
-        return without_leaves(function.node.body)
+        return without_leaves(rebound(function.node.body))
     except LeavesError as err:
         raise ctx.error(err.node, err.why) from None
 

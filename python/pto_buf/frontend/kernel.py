@@ -10,15 +10,16 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from pto_buf.dialect.pto import KernelKindAttr, MakeTensorViewOp
 from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.types import PtrSpec, PtrType, TensorViewType
-from pto_buf.errors import Collector, DiagnosticError
+from pto_buf.errors import Collector, DiagnosticError, Note, Place
 from pto_buf.frontend.annotations import Annotation, ScalarType, ShapelessType, TensorType, annotation
 from pto_buf.frontend.builder import INDEX, Builder, scalar_type
 from pto_buf.frontend.context import Context, SourceText
 from pto_buf.frontend.flow import Flow
 from pto_buf.frontend.inlining import Inliner, plain_body
-from pto_buf.frontend.kinds import KERNEL_NAME, SHAPE
+from pto_buf.frontend.kinds import KERNEL_NAME, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.memrefs import MemRefs
 from pto_buf.frontend.module import Function, Kind
+from pto_buf.frontend.names import spelling
 from pto_buf.frontend.placement import place_sets
 from pto_buf.frontend.samples import Shaped
 from pto_buf.frontend.statements import Reader
@@ -81,13 +82,18 @@ def read_kernel(
     _unique_names(ctx)
     for warning in place_sets(tuple(ctx.owned), declared, target, builder):
         collector.diagnostics.append(warning)
+    try:
+        core = _core(ctx, function)
+    except DiagnosticError as err:
+        collector.add(err)
+        return None
     with ctx.at(function.node):
         builder.add(func.ReturnOp())
     builder.finish()
     result = func.FuncOp(symbol, FunctionType.from_lists(types, []), Region(block))
     result.location = source.location(function.node)
     result.attributes["pto.entry"] = UnitAttr()
-    result.attributes["pto.kernel_kind"] = KernelKindAttr(_core(ctx, function))
+    result.attributes["pto.kernel_kind"] = KernelKindAttr(core)
     return result
 
 
@@ -194,10 +200,28 @@ def _unique_names(ctx: Context) -> None:
 
 
 def _core(ctx: Context, function: Function) -> Core:
-    """Cube if it touches the matrix unit's buffers; the function type says the rest."""
-    if function.kind is Kind.CUBE:
-        return Core.CUBE
-    if function.kind is Kind.VECTOR:
-        return Core.VECTOR
-    tiles = [*(slots.tile for slots in ctx.declared), *(owned.tile for owned in ctx.owned)]
-    return Core.CUBE if any(tile.space in _CUBE_SPACES for tile in tiles) else Core.VECTOR
+    """The kind of core whose buffers it touches. Raises DiagnosticError for both, or for not the one it declares."""
+    made = [(slots.tile.space, slots.name, slots.place) for slots in ctx.declared]
+    made += [(owned.tile.space, owned.alloc.set_name.data, owned.place) for owned in ctx.owned]
+    first: dict[Core, tuple[Space, str, Place]] = {}
+    for one in made:
+        first.setdefault(Core.CUBE if one[0] in _CUBE_SPACES else Core.VECTOR, one)
+    if len(first) > 1:
+        (space, name, place), (other, second, where) = first.values()
+        raise DiagnosticError.at(
+            where,
+            f"'{second}' lies in {spelling(other)}, '{name}' in {spelling(space)}: a kernel runs on one kind of core",
+            Note(place, f"'{name}' is made here"),
+            help="make two kernels, which hand data over through a tensor",
+            kind=MEMORY_SPACE,
+        )
+    asked = {Kind.CUBE: Core.CUBE, Kind.VECTOR: Core.VECTOR}.get(function.kind)
+    found = next(iter(first), None)
+    if asked is not None and found is not None and asked is not found:
+        space, name, place = first[found]
+        raise DiagnosticError.at(
+            place,
+            f"'{name}' lies in {spelling(space)}, which the {asked.value} core of this function does not have",
+            kind=MEMORY_SPACE,
+        )
+    return asked or found or Core.VECTOR

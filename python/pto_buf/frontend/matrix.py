@@ -12,7 +12,7 @@ from pto_buf.frontend.scalars import truth
 from pto_buf.frontend.tiles import destination, into, whatever
 from pto_buf.frontend.values import Static, Tile, Value
 
-_OVERWRITES = {"matmul_acc": "matmul", "gemv_acc": "gemv"}
+_OVERWRITES = {"matmul_acc": "matmul", "gemv_acc": "gemv", "matmul_mx_acc": "matmul_mx"}
 
 
 def matmul(args: Arguments) -> Value:
@@ -41,7 +41,7 @@ def matmul_acc(args: Arguments) -> Value:
     """`matmul_acc`: adds a product to an accumulator, in place; where `init_cond` holds, the product replaces it."""
     ctx = args.ctx
     _plain(args)
-    tiles = {name: tile_of(args, name) for name in ("lhs", "rhs")}
+    tiles = {one.name: tile_of(args, one.name) for one in rows_by_dsl()[args.op].into_ins}
     acc = destination(ctx, args.place("acc"), args.value("acc"))
     if "out" in args and not _same_slot(destination(ctx, args.place("out"), args.value("out")), acc):
         raise ctx.error(

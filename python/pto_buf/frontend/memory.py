@@ -126,6 +126,11 @@ def _fmt(shape: Sequence[int | None]) -> str:
     return "x".join("?" if extent is None else str(extent) for extent in shape)
 
 
+def partition_all(args: Arguments, source: Tensor) -> SSAValue:
+    """The whole of a tensor as a window."""
+    return partition(args, source, [Static(0)] * len(source.shape), source.shape)
+
+
 def partition(args: Arguments, source: Tensor, offsets: Sequence[Number], sizes: Sequence[Number]) -> SSAValue:
     """The window of a tensor. Raises DiagnosticError for a constant window that leaves it."""
     ctx, rank = args.ctx, len(source.shape)
@@ -257,14 +262,9 @@ def block_index(args: Arguments) -> Value:
     return Scalar(index, "index", 1 if args.op == "get_block_num" else 0)
 
 
-def read(args: Arguments) -> Value:
+def read_global(args: Arguments, source: Tensor) -> Value:
     """`pl.read(tensor, offset)`: one element of a tensor in global memory, by its indices or its flat position."""
     ctx = args.ctx
-    source = args.value("src")
-    if not isinstance(source, Tensor):
-        raise ctx.error(
-            args.node, f"only elements of tensors in global memory are read, this is {describe(source)}", kind=ARGUMENTS
-        )
     if scalar_type(source.dtype) is None:
         raise ctx.error(args.node, f"there are no scalars of type {source.dtype}", kind=SHAPE)
     items = sequence(args.value("offset"))

@@ -12,7 +12,8 @@ from pto_buf.errors import DiagnosticError, Note, Place
 from pto_buf.frontend.annotations import TileType, annotation, constant
 from pto_buf.frontend.columns import seen_as
 from pto_buf.frontend.context import Context
-from pto_buf.frontend.expressions import Given, evaluate
+from pto_buf.frontend.expressions import evaluate
+from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import ARGUMENTS, COUNT, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.memory import tile_spec
 from pto_buf.frontend.names import MemRefDecl

@@ -5,13 +5,16 @@ the DSL is passed over, so a file may import what is not installed and have a `m
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from pathlib import Path
 
 from pto_buf.errors import DiagnosticError, Place
+from pto_buf.frontend.bindings import Bindings, blocks
 from pto_buf.frontend.constants import NotConstantError, evaluate
-from pto_buf.frontend.names import ROOTS, Symbol, member
+from pto_buf.frontend.imports import Imports
+from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.outline import as_function, outline
 from pto_buf.frontend.samples import Samples
 
@@ -78,6 +81,7 @@ class SourceModule:
 
     tree: ast.Module
     samples: Samples
+    imports: Imports
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
 
 
@@ -92,18 +96,28 @@ def parse(text: str, file: str) -> ast.Module:
         raise DiagnosticError.at(Place(file), f"python cannot read this: {err}", kind="syntax") from None
 
 
-def scan(tree: ast.Module) -> SourceModule:
-    """Find the functions and constants of a file."""
-    module = SourceModule(tree, Samples(tree))
+def scan(tree: ast.Module, folder: Path | None = None) -> SourceModule:
+    """Find the functions and constants of a file. `folder` is where it stands, None for one that stands nowhere."""
+    module = SourceModule(tree, Samples(tree), Imports(_constants, folder))
     _scan_body(tree.body, {}, "", module)
     return module
+
+
+def _constants(text: str, imports: Imports) -> Mapping[str, object]:
+    """The constants of a module that a file imports; none of one that Python cannot read."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    names: dict[str, object] = {}
+    Bindings(names, imports).read(tree.body)
+    return names
 
 
 def _scan_body(body: Sequence[ast.stmt], outer: Mapping[str, object], prefix: str, module: SourceModule) -> None:
     """Constants first, since a function sees those below it too; then the functions."""
     names = dict(outer)
-    for statement in body:
-        _bind(statement, names)
+    Bindings(names, module.imports).read(body)
     for statement in body:
         match statement:
             case ast.FunctionDef():
@@ -111,85 +125,9 @@ def _scan_body(body: Sequence[ast.stmt], outer: Mapping[str, object], prefix: st
             case ast.ClassDef():
                 _scan_class(statement, names, prefix, module)
             case ast.If() | ast.Try() | ast.With():
-                _scan_body(list(_inner(statement)), names, prefix, module)
+                _scan_body(list(blocks(statement)), names, prefix, module)
             case _:
                 pass
-
-
-def _inner(statement: ast.stmt) -> Iterator[ast.stmt]:
-    for block in ("body", "orelse", "finalbody"):
-        yield from getattr(statement, block, [])
-
-
-def _bind(statement: ast.stmt, names: dict[str, object]) -> None:
-    """What a statement makes of the names in `names`; a name bound to anything but a constant is taken out."""
-    match statement:
-        case ast.Import():
-            for alias in statement.names:
-                _bind_import(alias.asname, alias.name, names)
-        case ast.ImportFrom(level=0):
-            for alias in statement.names:
-                _bind_member(alias.asname or alias.name, f"{statement.module}.{alias.name}", names)
-        case ast.Assign():
-            for target in statement.targets:
-                _bind_target(target, statement.value, names)
-        case ast.AnnAssign(value=ast.expr() as value):
-            _bind_target(statement.target, value, names)
-        case ast.If() | ast.Try() | ast.With() | ast.For() | ast.While():
-            for inner in _inner(statement):
-                for name in _bound_names(inner):
-                    names.pop(name, None)
-            if isinstance(statement, ast.Try):  # the usual guarded import
-                for inner in statement.body:
-                    _bind(inner, names)
-        case _:
-            for name in _bound_names(statement):
-                names.pop(name, None)
-
-
-def _bound_names(statement: ast.stmt) -> Iterator[str]:
-    if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
-        yield statement.name
-        return
-    for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
-
-
-def _bind_import(alias: str | None, path: str, names: dict[str, object]) -> None:
-    if alias is not None:
-        _bind_member(alias, path, names)
-    elif path in ROOTS:  # `import pypto.language` binds `pypto`
-        names[path.partition(".")[0]] = Symbol("^" + path.partition(".")[0])
-
-
-def _bind_member(name: str, path: str, names: dict[str, object]) -> None:
-    for root in ROOTS:
-        if path == root:
-            names[name] = Symbol("")
-            return
-        if path.startswith(f"{root}."):
-            names[name] = member(path[len(root) + 1 :])
-            return
-    if path in {root.partition(".")[0] for root in ROOTS}:
-        names[name] = Symbol("^" + path)
-        return
-    names.pop(name, None)
-
-
-def _bind_target(target: ast.expr, value: ast.expr, names: dict[str, object]) -> None:
-    match target, value:
-        case ast.Name(), _:
-            try:
-                names[target.id] = evaluate(value, names.__getitem__)
-            except NotConstantError:
-                names.pop(target.id, None)
-        case ((ast.Tuple() | ast.List()), (ast.Tuple() | ast.List())) if len(target.elts) == len(value.elts):
-            for one, part in zip(target.elts, value.elts, strict=True):
-                _bind_target(one, part, names)
-        case _:
-            for name in (node.id for node in ast.walk(target) if isinstance(node, ast.Name)):
-                names.pop(name, None)
 
 
 def _scan_function(node: ast.FunctionDef, names: Mapping[str, object], prefix: str, module: SourceModule) -> None:
@@ -197,7 +135,7 @@ def _scan_function(node: ast.FunctionDef, names: Mapping[str, object], prefix: s
     if kind is not None:
         _add(node, kind, names, prefix, False, module)
         return
-    inner = {**_with_defaults(node, names)}
+    inner = _with_defaults(node, names, module.imports)
     for name, value in module.samples.constants(node, names).items():
         inner.setdefault(name, value)
     _scan_body(node.body, inner, prefix, module)
@@ -233,7 +171,7 @@ def _touches_tiles(node: ast.FunctionDef) -> bool:
     return any(isinstance(one, ast.Attribute) and one.attr in _TILE_CALLS for one in ast.walk(node))
 
 
-def _with_defaults(node: ast.FunctionDef, names: Mapping[str, object]) -> Mapping[str, object]:
+def _with_defaults(node: ast.FunctionDef, names: Mapping[str, object], imports: Imports) -> dict[str, object]:
     """What the body of a function that builds kernels sees: its parameters by their defaults."""
     inner = dict(names)
     arguments = node.args
@@ -243,15 +181,14 @@ def _with_defaults(node: ast.FunctionDef, names: Mapping[str, object]) -> Mappin
         inner.pop(parameter.arg, None)
     keyword = [(p, d) for p, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None]
     for parameter, default in [*pairs, *keyword]:
-        _bind_target(ast.Name(parameter.arg, ast.Store()), default, inner)
+        Bindings(inner, imports).assign(ast.Name(parameter.arg, ast.Store()), default)
     return inner
 
 
 def _scan_class(node: ast.ClassDef, names: Mapping[str, object], prefix: str, module: SourceModule) -> None:
     is_program = any(_path(decorator, names) == "program" for decorator in node.decorator_list)
     inner = dict(names)
-    for statement in node.body:
-        _bind(statement, inner)
+    Bindings(inner, module.imports).read(node.body)
     for statement in node.body:
         if isinstance(statement, ast.FunctionDef):
             kind = _kind(statement, inner)

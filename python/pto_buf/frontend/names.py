@@ -3,7 +3,7 @@
 A name that is neither an element type nor a memory space stays a `Symbol`: what it means is decided where it is used.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from pto_buf.hw import Space
@@ -39,6 +39,30 @@ class MemRefDecl:
 
     name: str | None
     slots: int
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """An object of constants: a module beside the file, or an instance of a class of the file's.
+
+    `get` yields a member's value and raises KeyError for one that is not constant. `replaced` makes another instance.
+    """
+
+    what: str
+    get: Callable[[str], object]
+    replaced: "Callable[[Mapping[str, object]], Record] | None" = None
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """What may be called while reading: a class of records, a function of constants, one of `math`.
+
+    `get` is as in `Record`. `call` raises TypeError or ValueError.
+    """
+
+    what: str
+    call: Callable[[Sequence[object], Mapping[str, object]], object]
+    get: Callable[[str], object]
 
 
 DTYPES: Mapping[str, DType] = {

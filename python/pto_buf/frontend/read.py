@@ -24,7 +24,7 @@ def kernels(path: str | Path, source: str | None = None) -> list[str]:
     `source` is the text where it is not that of the file. Raises DiagnosticError for a file that cannot be read.
     """
     text = _text(path, source)
-    return list(_kernels(scan(parse(text, str(path))).functions))
+    return list(_kernels(scan(parse(text, str(path)), Path(path).parent).functions))
 
 
 def _kernels(functions: Mapping[str, Function]) -> dict[str, Function]:
@@ -47,7 +47,7 @@ def read(
     """
     text = _text(path, source)
     file = str(path)
-    source_module = scan(parse(text, file))
+    source_module = scan(parse(text, file), Path(path).parent)
     functions = source_module.functions
     chosen = _chosen(functions, entry, file)
     samples = {

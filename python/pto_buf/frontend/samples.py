@@ -28,7 +28,7 @@ _TORCH_DTYPES = {
 }
 _MAKERS = ("zeros", "ones", "empty", "rand", "randn", "full", "randint")
 _LIKE = ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like")
-_SAME = ("contiguous", "clone", "detach", "cpu", "abs", "neg", "exp")
+_SAME = ("contiguous", "clone", "detach", "cpu", "abs", "neg", "exp", "share_memory_", "zero_", "fill_", "normal_")
 
 
 @dataclass(frozen=True)

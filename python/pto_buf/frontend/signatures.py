@@ -33,10 +33,8 @@ OPERANDS: Mapping[str, str] = {
     **_all("cmp cmps", "lhs, rhs, cmp_type="),
     "sel": "mask, lhs, rhs, tmp=",
     "sels": "mask, src, tmp=, value|scalar",
-    "sort32": "src, idx, tmp=",
     "gather": "src, indices, tmp=",
     "gatherb": "src, offsets|offset, *, output_dtype=",
-    "gather_mask": "src, mask_pattern, *, output_dtype=",
 }
 
 UNIFIED_SCALAR: Mapping[str, str] = {

@@ -4,7 +4,6 @@ import ast
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pto_buf.dialect.types import tile_of
 from pto_buf.frontend.annotations import ScalarType, TensorType, TileType, annotation, constant
 from pto_buf.frontend.arguments import sequence
 from pto_buf.frontend.branches import branch
@@ -17,7 +16,7 @@ from pto_buf.frontend.loops import is_yield, loop
 from pto_buf.frontend.memrefs import MemRefs, bound_call, is_resolved
 from pto_buf.frontend.names import Symbol, spelling
 from pto_buf.frontend.scalars import convert, known_int, number
-from pto_buf.frontend.tiles import not_a_tile, rename
+from pto_buf.frontend.tiles import held_extent, not_a_tile, rename
 from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Static, Tensor, Tile, Tuple, Value, describe
 from pto_buf.frontend.whiles import explicit_while, while_loop
 from pto_buf.tile import TileSpec
@@ -259,13 +258,6 @@ def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) 
         )
     if declared.view is not None:
         _agree_view(ctx, declared.view, found)
-
-
-def held_extent(tile: Tile) -> tuple[int | None, int | None]:
-    """Rows and columns of the tile's slot as the user gave them, padding left out."""
-    spec = tile_of(tile.slot.type)
-    assert spec is not None
-    return spec.valid
 
 
 def _agree_view(ctx: Context, view: ast.Call, found: TileSpec) -> None:

@@ -14,7 +14,7 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import OpRow, TableError, Use
 from pto_buf.dialect.table.row import Value as TableValue
 from pto_buf.dialect.tile_op import constant_of, spec_of
-from pto_buf.dialect.types import SlotType, TileBufType
+from pto_buf.dialect.types import SlotType, TileBufType, tile_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.frontend.builder import segments
 from pto_buf.frontend.context import Context
@@ -118,6 +118,13 @@ def valid_extents(tile: Tile) -> list[SSAValue | int]:
     """The valid extent of a tile, rows and columns."""
     unknown = iter(tile.valid)
     return [next(unknown) if extent is None else extent for extent in tile.spec.valid]
+
+
+def held_extent(tile: Tile) -> tuple[int | None, int | None]:
+    """Rows and columns of the tile's slot as the user gave them, padding left out."""
+    spec = tile_of(tile.slot.type)
+    assert spec is not None
+    return spec.valid
 
 
 def merge(ctx: Context, one: OwnedSet, other: OwnedSet, at: Tile | None = None) -> OwnedSet:

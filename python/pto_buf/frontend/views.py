@@ -14,8 +14,8 @@ from pto_buf.frontend.geometry import padded_tile
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.scalars import known_int, ssa
-from pto_buf.frontend.tiles import copied, destination, into, new_owned, operand, whatever
-from pto_buf.frontend.values import Number, Tile, Unbound, Value, Window
+from pto_buf.frontend.tiles import destination, into, new_owned, operand, whatever
+from pto_buf.frontend.values import Number, Tile, Value, Window
 from pto_buf.hw import Space
 from pto_buf.tile import DTYPE_BITS, BLayout, SLayout
 
@@ -93,7 +93,7 @@ def slice_tile(args: Arguments) -> Value:
         args.refuse(name, None)
     args.refuse("clamp", False)
     rows, cols = _pair(args, "shape", args.extents("shape"))
-    row, col = _corner(args, "offset")
+    row, col = corner(args, "offset")
     if tile.spec.space is Space.MAT:
         return Window(tile, row, col, (rows, cols), ctx.place(args.node))
     spec = padded_tile(tile.spec.space, rows, cols, tile.spec.dtype, ctx.target)
@@ -102,7 +102,7 @@ def slice_tile(args: Arguments) -> Value:
     return into(ctx, args.node, rows_by_dsl()["extract"], ins, dest or new_owned(ctx, args.node, spec, args.op))
 
 
-def _corner(args: Arguments, name: str) -> tuple[Number, Number]:
+def corner(args: Arguments, name: str) -> tuple[Number, Number]:
     """The first row and column of a window."""
     found = args.numbers(name)
     return _pair(args, name, found)
@@ -112,37 +112,6 @@ def _pair(args: Arguments, name: str, found: Sequence[_T]) -> tuple[_T, _T]:
     if len(found) != 2:
         raise args.ctx.error(args.place(name), f"{name} of '{args.op}' has two numbers, found {len(found)}", kind=SHAPE)
     return found[0], found[1]
-
-
-def assemble(args: Arguments) -> Value:
-    """`pl.tile.assemble(target, source, offset)`: the target, a window of it overwritten in place."""
-    ctx = args.ctx
-    args.refuse("atomic", Symbol("AtomicType.None_"))
-    target = args.value("target")
-    source = _tile(args, "source")
-    row, col = _corner(args, "offset")
-    dest = destination(ctx, args.place("target"), target)
-    if isinstance(target, Tile) and dest.home is None and _is_argument(target, args):
-        dest = copied(ctx, args.node, target, args.op)
-    ins = {"src": source.ssa, "row": ssa(ctx, row), "col": ssa(ctx, col)}
-    result = into(ctx, args.node, rows_by_dsl()["insert"], ins, dest)
-    if isinstance(target, Tile):
-        _expire(args, target)
-    return result
-
-
-def _is_argument(tile: Tile, args: Arguments) -> bool:
-    """Whether the tile to update is also what it is updated with."""
-    source = args.value("source")
-    return isinstance(source, Tile) and source.slot is tile.slot
-
-
-def _expire(args: Arguments, tile: Tile) -> None:
-    """Names for the tile as it was before it was updated: reading them would give what it is now."""
-    place = args.ctx.place(args.node)
-    for name, value in args.ctx.scope.bindings.items():
-        if isinstance(value, Tile) and value.slot is tile.slot:
-            args.ctx.scope.bindings[name] = Unbound(place, "was updated in place here; use the result of the update")
 
 
 def transpose(args: Arguments) -> Value:

@@ -13,6 +13,7 @@ from pto_buf.language.kinds import *
 from pto_buf.language.slots import *
 from pto_buf.language.tile.convert import *
 from pto_buf.language.tile.expand import *
+from pto_buf.language.tile.indirect import *
 from pto_buf.language.tile.matrix import *
 from pto_buf.language.tile.memory import *
 from pto_buf.language.tile.reduce import *

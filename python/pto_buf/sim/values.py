@@ -81,7 +81,7 @@ class Values:
     def _run(self, core: int, pipe: Pipe, step: Exec) -> Any:
         self._history[core].read(step)
         row = step.row
-        operands = {name: self._value(core, step, value) for name, value in step.operands.items()}
+        operands = {name: self._value(core, step, _counted(step, name)) for name in step.operands}
         try:
             computed = _semantics(step)(operands, step.attrs)
         except (ValueError, IndexError) as error:  # numpy refuses extents that do not go together
@@ -92,7 +92,7 @@ class Values:
         values = cast(tuple[Any, ...], computed) if isinstance(computed, tuple) else (computed,)
         results: list[tuple[TileRef, Array]] = []
         for out, value in zip(row.outs, values, strict=True):
-            target, result = step.operands[out.name], np.asarray(value)
+            target, result = _counted(step, out.name), np.asarray(value)
             if isinstance(target, GlobalRegion):
                 self._global.write(target, _fitted(result, folded(target.extents), target.dtype, step))
             elif isinstance(target, TileRef):
@@ -134,6 +134,14 @@ class Values:
         if isinstance(value, GlobalRegion):
             return self._global.read(value)
         return value
+
+
+def _counted(step: Exec, name: str) -> Any:
+    """An operand; the whole of a tile, whatever part of it is valid, where the op counts elements in it."""
+    value = step.operands[name]
+    if isinstance(value, TileRef) and name in step.row.whole:
+        return replace(value, v_rows=value.rows, v_cols=value.cols)
+    return value
 
 
 def _element(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Any:

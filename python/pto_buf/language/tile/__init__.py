@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pto_buf.language.slots import release as release
 from pto_buf.language.tile.convert import *
 from pto_buf.language.tile.expand import *
+from pto_buf.language.tile.indirect import *
 from pto_buf.language.tile.matrix import *
 from pto_buf.language.tile.memory import *
 from pto_buf.language.tile.reduce import *

@@ -12,6 +12,9 @@ __all__ = [
     "matmul_bias",
     "matmul_bias_into",
     "matmul_into",
+    "matmul_mx",
+    "matmul_mx_acc",
+    "matmul_mx_bias",
 ]
 
 
@@ -68,3 +71,36 @@ def gemv_acc(acc: Tile | Slot, lhs: Tile | Slot, rhs: Tile | Slot, *, out: Slot 
 def gemv_bias(lhs: Tile | Slot, rhs: Tile | Slot, bias: Tile | Slot, *, out: Slot | None = None) -> Tile:
     """One row times a matrix, with a bias."""
     outside("gemv_bias")
+
+
+def matmul_mx(
+    lhs: Tile | Slot, lhs_scale: Tile | Slot, rhs: Tile | Slot, rhs_scale: Tile | Slot, *, out: Slot | None = None
+) -> Tile:
+    """A product of fp8 or fp4 tiles with a scale for each 32 elements (a5)."""
+    outside("matmul_mx")
+
+
+def matmul_mx_acc(
+    acc: Tile | Slot,
+    lhs: Tile | Slot,
+    lhs_scale: Tile | Slot,
+    rhs: Tile | Slot,
+    rhs_scale: Tile | Slot,
+    *,
+    out: Slot | None = None,
+) -> Tile:
+    """Add a scaled product to `acc`, in place (a5)."""
+    outside("matmul_mx_acc")
+
+
+def matmul_mx_bias(
+    lhs: Tile | Slot,
+    lhs_scale: Tile | Slot,
+    rhs: Tile | Slot,
+    rhs_scale: Tile | Slot,
+    bias: Tile | Slot,
+    *,
+    out: Slot | None = None,
+) -> Tile:
+    """A scaled product with a [1, N] bias, in Bias, added to every row (a5)."""
+    outside("matmul_mx_bias")

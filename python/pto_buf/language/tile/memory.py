@@ -131,10 +131,10 @@ def get_subblock_idx() -> Scalar:
 
 
 def read(tile: Tile | Slot, indices: Sequence[Index]) -> Any:
-    """One element of a tile in Vec, as a scalar."""
+    """One element of a tile in Vec, as a scalar. `tile[i, j]` is the same. Mistakes: `shape-or-dtype`."""
     outside("read")
 
 
-def write(tile: Tile | Slot, indices: Sequence[Index], value: Any) -> None:
-    """Set one element of a tile in Vec."""
+def write(tile: Tile | Slot, indices: Sequence[Index], value: Any) -> Tile:
+    """The tile, in Vec, one element of it set in place. `tile[i, j] = value` does the same."""
     outside("write")

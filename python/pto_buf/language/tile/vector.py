@@ -13,7 +13,6 @@ __all__ = [
     "addsc",
     "and_",
     "ands",
-    "cos",
     "div",
     "divs",
     "exp",
@@ -45,7 +44,6 @@ __all__ = [
     "shls",
     "shr",
     "shrs",
-    "sin",
     "sqrt",
     "sub",
     "subc",
@@ -94,16 +92,6 @@ def relu(tile: Tile | Slot, *, out: Slot | None = None) -> Tile:
 def not_(tile: Tile | Slot, *, out: Slot | None = None) -> Tile:
     """The bits of each element inverted."""
     outside("not_")
-
-
-def sin(tile: Tile | Slot, *, out: Slot | None = None) -> Tile:
-    """The sine of each element."""
-    outside("sin")
-
-
-def cos(tile: Tile | Slot, *, out: Slot | None = None) -> Tile:
-    """The cosine of each element."""
-    outside("cos")
 
 
 def rsqrt(tile: Tile | Slot, tmp: Tile | Slot | None = None, *, out: Slot | None = None) -> Tile:

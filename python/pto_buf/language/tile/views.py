@@ -12,15 +12,11 @@ __all__ = [
     "fillpad",
     "fillpad_expand",
     "fillpad_inplace",
-    "gather",
-    "gather_mask",
-    "gatherb",
     "random",
     "reinterpret_view",
     "reshape",
     "set_validshape",
     "slice",
-    "sort32",
     "transpose_view",
     "tri",
 ]
@@ -138,27 +134,3 @@ def random(
 ) -> Tile:
     """Counter-based random numbers (a5)."""
     outside("random")
-
-
-def sort32(src: Tile | Slot, idx: Tile | Slot, tmp: Tile | Slot | None = None, *, out: Slot | None = None) -> Tile:
-    """Blocks of 32 elements sorted, each value beside its index: twice as wide as the source."""
-    outside("sort32")
-
-
-def gather(src: Tile | Slot, indices: Tile | Slot, tmp: Tile | Slot | None = None, *, out: Slot | None = None) -> Tile:
-    """src[indices[i, j]] at each [i, j]; indices count elements from the start of src."""
-    outside("gather")
-
-
-def gatherb(
-    src: Tile | Slot, offset: Tile | Slot, *, output_dtype: DataType | None = None, out: Slot | None = None
-) -> Tile:
-    """Blocks of 32 bytes by their offsets in bytes."""
-    outside("gatherb")
-
-
-def gather_mask(
-    src: Tile | Slot, mask_pattern: int, *, output_dtype: DataType | None = None, out: Slot | None = None
-) -> Tile:
-    """The elements that one of the hardware's seven patterns picks."""
-    outside("gather_mask")

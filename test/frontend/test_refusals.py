@@ -1,0 +1,46 @@
+"""What is no part of this compiler is refused by its name, with the reason."""
+
+import pytest
+
+from support.kernel_text import errors, message
+
+HEAD = """
+@pl.jit.incore
+def k(x: pl.Tensor[[16, 64], pl.FP32], o: pl.Out[pl.Tensor[[16, 64], pl.FP32]], n: pl.Scalar[pl.INDEX]):
+    t = pl.load(x, [0, 0], [16, 64])
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("u = pl.tile.sin(t)", "'pl.tile.sin' is no instruction: pypto writes it out"),
+        ("pl.tpush_to_aic(t, split=0)", "'pl.tpush_to_aic' hands tiles from one kind of core to the other"),
+        ("u = pl.tpop_from_aic(shape=[16, 64], dtype=pl.FP32)", "a kernel here runs on one kind"),
+        ("pl.system.sync_set(0, pipe=pl.PipeType.V)", "synchronises by hand"),
+        ("u = pl.create_tensor([16, 64], dtype=pl.FP32)", "works on whole tensors"),
+        ("u = pl.batch_matmul(t, t)", "is for batches"),
+        ("u = pl.tile.gather_row(t, x, 0, 0, [1, 64])", "loads rows into a part of a tile"),
+        ("u = pl.tile.mrgsort(t, t, tmp=t)", "'mrgsort' of several tiles also counts"),
+        ("u = pl.nonsense(t)", "there is no op 'pl.nonsense' for tiles"),
+        ("u = x[0:8, 0:64]", "a slice of the tensor 'x' is tensor-level code"),
+        ("x[0, 0] = 1.0", "elements of the tensor 'x' are not set one by one"),
+        ("u = t[0:n, 0:64]", "the extents of a window of a tile are constant"),
+        ("u = t[0:8:2, 0:64]", "a slice has no step"),
+        ("u = t[16, 0]", "index 16 is outside the tile's 16 rows"),
+        ("u = t[0, -1]", "index -1 is outside the tile's 64 columns"),
+        ("u = pl.tile.read(t, 1024)", "index 1024 is outside the tile's 1024 elements"),
+        ("u = t[0, 0, 0]", "a tile is indexed by row and column, found 3 indices"),
+        ("t[0:8, :] = pl.load(x, [0, 0], [4, 64])", "sets 8x64 elements to a tile of 4x64"),
+    ],
+)
+def test_the_reason_is_given(line: str, words: str):
+    text = f"{HEAD}    {line}\n"
+    assert [place for place, _ in errors(text)] == [6]
+    assert words in message(text)
+
+
+def test_a_name_from_before_an_update_is_good_no_more():
+    text = f"{HEAD}    u = pl.tile.write(t, [0, 0], 1.0)\n    pl.store(t, [0, 0], o)\n"
+    assert errors(text) == [(7, "undefined-name")]
+    assert message(text) == "'t' was updated in place here; use the result of the update"
