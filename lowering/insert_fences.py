@@ -7,13 +7,14 @@ plan says where it says. The lane of each set and wait is the slot index of the 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import ClassVar
 
 from xdsl.context import Context
-from xdsl.dialects.arith import AddiOp, CeilDivSIOp, MaxSIOp, MuliOp, RemUIOp, SubiOp
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.arith import AddiOp, AndIOp, CeilDivSIOp, CmpiOp, MaxSIOp, MuliOp, RemUIOp, SubiOp
+from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.scf import ForOp, WhileOp, YieldOp
+from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -22,6 +23,7 @@ from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.errors import Collector, DiagnosticError, Place, warn
 from pto_buf.fences.actions import Action, Rank
+from pto_buf.fences.once import Once
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
 from pto_buf.fences.pools import Pool, Reach
@@ -168,7 +170,26 @@ class _Writer:
         return made
 
     def _gap(self, anchor: Operation, behind: bool, actions: Sequence[Action], events: Sequence[SSAValue]) -> None:
-        put = _Behind(anchor) if behind else _Before(anchor)
+        outside = _Behind(anchor) if behind else _Before(anchor)
+        for once, group in groupby(actions, key=lambda action: action.once):
+            put = self._in_one_trip(once, anchor, outside) if once else outside
+            self._put(anchor, list(group), events, put)
+
+    def _in_one_trip(self, once: Sequence[Once], anchor: Operation, put: "_Put") -> "_Put":
+        """Puts ops under the condition that each of these loops is in that trip."""
+        condition: SSAValue | None = None
+        for one in once:
+            loop = self.built.ops[one.loop]
+            assert isinstance(loop, ForOp)
+            here = put(CmpiOp(loop.body.block.args[0], self.constants.index(one.value), "eq")).results[0]
+            condition = here if condition is None else put(AndIOp(condition, here)).results[0]
+        assert condition is not None
+        last = YieldOp()
+        branch = put(IfOp(condition, [], [last]))
+        last.location = branch.location
+        return _Before(last, anchor.location)
+
+    def _put(self, anchor: Operation, actions: Sequence[Action], events: Sequence[SSAValue], put: "_Put") -> None:
         for action in actions:
             match action.rank:
                 case Rank.BARRIER:
@@ -250,13 +271,14 @@ _Put = Callable[[Operation], Operation]
 class _Before:
     """Puts ops before one, in their order, at its place in the source."""
 
-    def __init__(self, anchor: Operation):
+    def __init__(self, anchor: Operation, location: LocationAttr | None = None):
         self.anchor = anchor
+        self.location = location or anchor.location
         assert anchor.parent is not None
         self.block = anchor.parent
 
     def __call__(self, op: Operation) -> Operation:
-        op.location = self.anchor.location
+        op.location = self.location
         self.block.insert_op_before(op, self.anchor)
         return op
 
@@ -269,7 +291,7 @@ class _Behind(_Before):
         self.last = anchor
 
     def __call__(self, op: Operation) -> Operation:
-        op.location = self.anchor.location
+        op.location = self.location
         self.block.insert_op_after(op, self.last)
         self.last = op
         return op

@@ -25,7 +25,7 @@ SOURCES = Path(__file__).parents[1] / "kernels" / "sources"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KERNELS = (
     *((EXAMPLES, name) for name in ("two_level_slots", "two_level_pipeline")),
-    *((SOURCES, name) for name in ("panels", "streams", "softmax")),
+    *((SOURCES, name) for name in ("accumulate", "panels", "streams", "softmax")),
 )
 
 

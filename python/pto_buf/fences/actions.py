@@ -6,6 +6,7 @@ from enum import IntEnum
 
 from pto_buf.fences.groups import Member, RingGroup
 from pto_buf.fences.handshake import handovers
+from pto_buf.fences.once import Mover, Once
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.pools import PoolFences
 from pto_buf.fences.rings import Do, Hand, RingEvent, Use, pass_order
@@ -58,15 +59,18 @@ class Action:
     """The order of passes in one gap."""
     closing: Closing | None = None
     trip: tuple["Action", ...] = ()
+    once: tuple[Once, ...] = ()
+    """Only in these trips."""
 
 
 _RANKS = {Do.SET: Rank.SET, Do.PRIME: Rank.PRIME, Do.WAIT: Rank.WAIT, Do.DRAIN: Rank.WAIT}
 
 
 class Planner:
-    """Gathers events and actions from rings and handshakes."""
+    """Gathers events and actions from rings and handshakes. With `mover`, fences go into loops that surely run."""
 
-    def __init__(self) -> None:
+    def __init__(self, mover: Mover | None = None) -> None:
+        self.mover = mover
         self.events: list[PlannedEvent] = []
         self.actions: list[Action] = []
 
@@ -81,8 +85,9 @@ class Planner:
             if use.event not in numbers:
                 numbers[use.event] = len(self.events)
                 self.events.append(_describe(group, use.event, group.lanes if few is None else len(few)))
+            moved = self.mover.moved(group, use) if self.mover is not None else None
             action = Action(
-                use.anchor,
+                use.anchor if moved is None else moved.op,
                 use.behind,
                 _RANKS[use.do] if use.way is None else Rank.PASS,
                 event=numbers[use.event],
@@ -90,6 +95,7 @@ class Planner:
                 modulus=group.lanes if folded and isinstance(use.lane, Site) else None,
                 waits=use.do in (Do.WAIT, Do.DRAIN),
                 order=pass_order(use) if use.way is not None else (0, False),
+                once=() if moved is None else moved.once,
             )
             if use.closing is None:
                 self.actions.append(action)

@@ -14,6 +14,7 @@ from pto_buf.fences.actions import Planner
 from pto_buf.fences.groups import Member, RingGroup, joined, ring_groups
 from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events
 from pto_buf.fences.loss import Lost
+from pto_buf.fences.once import Mover
 from pto_buf.fences.outline import outline
 from pto_buf.fences.pools import PoolFences, cost_of, region_rings
 from pto_buf.fences.reduction import Body, Ends, Everything, Nest, Signal, Work, droppable
@@ -38,6 +39,14 @@ class _Search:
         self.pools = {fences.pool.key: fences for fences in fenced}
         self.groups = ring_groups(fenced)
         self.lost: dict[Hashable, Lost] = {}
+
+    def planned(self, mover: Mover | None) -> Planner:
+        """All sets and waits of what is left."""
+        planner = Planner(mover)
+        planner.handshakes(list(self.pools.values()))
+        for group in self.groups:
+            planner.ring(group)
+        return planner
 
     def give_up(self, short: Shortage) -> None:
         pair = f"{short.src} to {short.dst} has too few event ids"
@@ -85,12 +94,12 @@ def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fit
     """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice."""
     search = _Search(fenced)
     while True:
-        planner = Planner()
-        planner.handshakes(list(search.pools.values()))
-        for group in search.groups:
-            planner.ring(group)
+        planner = search.planned(None)
         short = _shortage(planner, tree, reserved)
         if short is None:
+            sharp = search.planned(Mover(tree))
+            if not any(event.returns for event in planner.events) and _shortage(sharp, tree, reserved) is None:
+                planner = sharp
             lost = (*search.lost.values(), *_returns(planner, search.groups))
             return Fitted(tuple(search.pools.values()), planner, lost)
         search.give_up(short)

@@ -1,6 +1,7 @@
 """A planned program as reduction and numbering see it: work, sets and waits, and the nests they stand in."""
 
 from collections.abc import Hashable, Sequence
+from itertools import groupby
 
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
@@ -31,11 +32,14 @@ def outline(tree: Tree, actions: Sequence[Action]) -> Body:
 
     def gap(anchor: int, behind: bool) -> list[Item]:
         found: list[Item] = []
-        for action in in_order(gaps.get((anchor, behind), ())):
-            if action.rank is Rank.CLOSING:
-                found.append(Nest(True, (tuple(_signal(part) for part in action.trip),)))
-            elif action.rank is not Rank.BARRIER:
-                found.append(_signal(action))
+        for once, actions in groupby(in_order(gaps.get((anchor, behind), ())), key=lambda action: action.once):
+            items: list[Item] = []
+            for action in actions:
+                if action.rank is Rank.CLOSING:
+                    items.append(Nest(True, (tuple(_signal(part) for part in action.trip),)))
+                elif action.rank is not Rank.BARRIER:
+                    items.append(_signal(action))
+            found += [Nest(False, (tuple(items), ()))] if once else items
         return found
 
     return (*block(0), Everything())

@@ -34,6 +34,8 @@ class Replay(Run):
 
     def _act(self, node: Node, actions: Sequence[Action]) -> None:
         for action in actions:
+            if any(self.value(one.counter) != one.value for one in action.once):
+                continue
             if action.rank is Rank.CLOSING:
                 self._close(node, action)
             elif action.pipe is not None:

@@ -1,0 +1,99 @@
+"""Fences inside loops that surely run: taken over in the first trip, handed on in the last one.
+
+A fence around a loop makes what stands before its first access wait too, and holds until what stands behind its last
+access is over. Where that is work of the same pipe, and the loop is known to run, the fence moves to the access itself,
+under the condition that the trip is the first or the last one.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from pto_buf.fences.groups import RingGroup
+from pto_buf.fences.rings import Do, Use
+from pto_buf.fences.tree import Site, Tree, last_key
+from pto_buf.hw import Pipe
+from pto_buf.slots.program import Loop, Op
+from pto_buf.slots.terms import Const, Var
+
+
+@dataclass(frozen=True)
+class Once:
+    """Only in the trip of a loop in which its counter is `value`."""
+
+    loop: int
+    counter: Var
+    value: int
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Before or behind the op with the key `op`, in one trip of each loop around it that the fence was outside of."""
+
+    op: int
+    once: tuple[Once, ...]
+
+
+class Mover:
+    """Finds better places for fences around loops. `tree` is that of the whole program."""
+
+    def __init__(self, tree: Tree):
+        self._ops: dict[Pipe, list[int]] = {}
+        for block in tree.blocks:
+            for node in block.nodes:
+                if isinstance(node, Op):
+                    for pipe in node.pipes:
+                        self._ops.setdefault(pipe, []).append(node.key)
+        for keys in self._ops.values():
+            keys.sort()
+
+    def moved(self, group: RingGroup, use: Use) -> Moved | None:
+        """Where a set or wait goes; None if it stays."""
+        enters = use.do is Do.WAIT and not use.behind
+        if not (enters or (use.do is Do.SET and use.behind)) or use.way is not None or use.closing is not None:
+            return None
+        pipe = use.event.dst if enters else use.event.src
+        for member in group.members:
+            tree, phase = member.fences.tree, member.placed.phase
+            sites = [
+                (site, depth)
+                for site in member.fences.sites
+                if phase.get(site.key) == use.phase and pipe in site.op.pipes
+                if (depth := _depth(site, use.anchor, tree)) is not None
+            ]
+            if sites:
+                site, depth = sites[0] if enters else sites[-1]
+                return self._at(site, depth, tree, pipe, enters)
+        return None
+
+    def _at(self, site: Site, depth: int, tree: Tree, pipe: Pipe, enters: bool) -> Moved | None:
+        loops = [tree.node(step) for step in site.path[depth:-1]]
+        once = tuple(_once(loop, enters) for loop in loops)
+        outer = loops[0]
+        first, last = (outer.key, site.op.key) if enters else (site.op.key, last_key(outer))
+        if not self._works(pipe, first, last, enters) or any(one is None for one in once):
+            return None
+        return Moved(site.op.key, tuple(one for one in once if one is not None))
+
+    def _works(self, pipe: Pipe, first: int, last: int, enters: bool) -> bool:
+        """Whether the pipe has an op between `first` and `last`, without the access itself."""
+        keys = self._ops.get(pipe, ())
+        at = bisect_right(keys, first)
+        return at < len(keys) and (keys[at] < last if enters else keys[at] <= last)
+
+
+def _depth(site: Site, anchor: int, tree: Tree) -> int | None:
+    """Where on the way to the site the loop with this key stands; None if the site is not in it."""
+    return next((depth for depth, step in enumerate(site.path[:-1]) if tree.node(step).key == anchor), None)
+
+
+def _once(node: object, enters: bool) -> Once | None:
+    """The first or the last trip of a loop that is known to run; None for any other node."""
+    if not isinstance(node, Loop):
+        return None
+    lower, upper, step = node.lower, node.upper, node.step
+    if not (isinstance(lower, Const) and isinstance(upper, Const) and isinstance(step, Const)) or step.value < 1:
+        return None
+    counters = range(lower.value, upper.value, step.value)
+    if not counters:
+        return None
+    return Once(node.key, node.var, counters[0] if enters else counters[-1])
