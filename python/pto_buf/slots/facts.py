@@ -83,18 +83,23 @@ class Reasoner:
 
     def span(self, facts: Facts, form: Linear) -> Span:
         """Numbers that the form can be."""
+        return self._span_below(facts, form, len(self.atoms.kinds))
+
+    def _span_below(self, facts: Facts, form: Linear, atom: int) -> Span:
+        """The same from facts about atoms made before `atom` alone, among which are all that it is made of.
+
+        So an atom is judged by what it is made of, and that never by the atom.
+        """
         if not form.parts:
             return Span(form.const, form.const)
         parts, factor = normal(form)
-        return Span(form.const, form.const).plus(self._span(facts, parts), factor)
+        return Span(form.const, form.const).plus(self._span(facts, parts, atom), factor)
 
-    def _span(self, facts: Facts, parts: Form) -> Span:
+    def _span(self, facts: Facts, parts: Form, below: int) -> Span:
         found = self._sum(facts, parts)
-        if not facts.spans:
-            return found
         if len(parts) > 1:
             for known, span in facts.spans.items():
-                if len(known) > 1:
+                if len(known) > 1 and known[-1][0] < below:
                     found = found.meet(self._through(facts, parts, known, span))
         return found
 
@@ -127,13 +132,14 @@ class Reasoner:
             found = found.meet(known)
         kind = self.atoms.kinds[atom]
         if facts.spans and isinstance(kind, FloorDiv | Mod):
-            found = found.meet(self._span_of_division(facts, kind))
+            found = found.meet(self._span_of_division(facts, atom, kind))
         if facts.spans and isinstance(kind, Product):
-            found = found.meet(self.span(facts, kind.left).product(self.span(facts, kind.right)))
+            left, right = (self._span_below(facts, side, atom) for side in (kind.left, kind.right))
+            found = found.meet(left.product(right))
         return found
 
-    def _span_of_division(self, facts: Facts, kind: FloorDiv | Mod) -> Span:
-        inner = self.span(facts, kind.form)
+    def _span_of_division(self, facts: Facts, atom: int, kind: FloorDiv | Mod) -> Span:
+        inner = self._span_below(facts, kind.form, atom)
         if isinstance(kind, FloorDiv):
             low = None if inner.low is None else inner.low // kind.divisor
             return Span(low, None if inner.high is None else inner.high // kind.divisor)
@@ -156,7 +162,7 @@ class Reasoner:
             None if low is None else -((shift - low) // size),
             None if high is None else (high - shift) // size,
         )
-        before = self._span(facts, parts)
+        before = self._span(facts, parts, len(self.atoms.kinds))
         after = before.meet(wanted)
         if after.is_empty:
             return None
