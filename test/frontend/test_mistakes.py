@@ -138,3 +138,6 @@ def test_a_message_names_what_was_found_and_the_rule():
     assert message(f"{HEAD}    pl.store(rights[0], [0, 0], o)\n") == (
         "'tstore': src is in right, must be in vec or mat or acc"
     )
+    assert message(f"{HEAD}    more = pl.create_tile_buffers(n, [16, 16], pl.FP16, pl.Mem.Vec)\n") == (
+        "the number of slots must be a constant integer, found a scalar, known only at run time"
+    )

@@ -33,7 +33,7 @@ func.func @index(%w: !part, %n: index) {
   scf.for %i = %c0 to %n step %c1 {
     %a = arith.remui %i, %c3 : index
     // expected-error@+2 {{slot index i % 3 is 2 when i = 2, n >= 3, outside [0, 2): 'ring' has 2 slots (0 to 1) [slot-index-out-of-range]}}
-    // expected-help@+1 {{take the index modulo the number of slots: (i % 3) % 2}}
+    // expected-help@+1 {{use % 2 instead of % 3, or give 'ring' 3 slots}}
     %s = ptobuf.slot_select %ring[%a] : !two
     %v = ptobuf.load_into ins(%w : !part) outs(%s : !slot) -> !tile
     %b = arith.subi %i, %c1 : index
@@ -96,7 +96,7 @@ func.func @clobbers(%w: !part, %n: index) {
     %t = ptobuf.slot_select %ring[%l] : !two
     // expected-note@+1 {{the value was written here}}
     %v = ptobuf.load_into ins(%w : !part) outs(%s : !slot) -> !tile
-    // expected-error@+2 {{'load' overwrites slot 0 of 'ring' while its value is still needed [clobber]}}
+    // expected-error@+2 {{'load' overwrites slot 0 of 'ring' when i = 0, n >= 1, whose value is still needed [clobber]}}
     // expected-help@+1 {{read the value before this write, choose another slot, or give 'ring' one more}}
     %u = ptobuf.load_into ins(%w : !part) outs(%t : !slot) -> !tile
     // expected-note@+1 {{and is named here}}

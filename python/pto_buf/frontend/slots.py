@@ -9,7 +9,7 @@ from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import COUNT, INDEX_RANGE, MEMORY_SPACE, RELEASE, SET_MISUSE
 from pto_buf.frontend.memory import tile_spec
 from pto_buf.frontend.scalars import integer, known_int, ssa
-from pto_buf.frontend.values import Nothing, Poison, PoisonedError, Slot, SlotSet, Static, Tile, Value, describe
+from pto_buf.frontend.values import Nothing, Poison, PoisonedError, Scalar, Slot, SlotSet, Static, Tile, Value, describe
 from pto_buf.hw import MAX_SLOTS, Space
 from pto_buf.tile import TileSpec
 
@@ -28,11 +28,13 @@ def create_tile_buffers(args: Arguments) -> Value:
     if count is None:
         raise ctx.error(
             args.place("count"),
-            f"the count of a slot set is a constant integer, is {describe(args.value('count'))}",
+            f"the number of slots must be a constant integer, found {describe(args.value('count'))}"
+            + (", known only at run time" if isinstance(args.value("count"), Scalar) else ""),
             kind=COUNT,
+            help="slots are laid out when the kernel is compiled: take a number, or a global of the file that is one",
         )
     if not 1 <= count <= MAX_SLOTS:
-        raise ctx.error(args.place("count"), f"a slot set has 1 to {MAX_SLOTS} slots, found {count}", kind=COUNT)
+        raise ctx.error(args.place("count"), f"a slot set has 1 to {MAX_SLOTS} slots, not {count}", kind=COUNT)
     space = args.space("memory_space", None)
     if space is None or space is Space.GM:
         raise ctx.error(

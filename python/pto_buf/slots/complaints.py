@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 
 from pto_buf.dialect.table.row import Role
 from pto_buf.errors import Diagnostic, Note, Place
+from pto_buf.hw import MAX_SLOTS
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, Node, Op, Program, Release, SlotSet, While
-from pto_buf.slots.terms import Const, Opaque, Term
+from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Term
 from pto_buf.slots.wording import Path, leaves_of, modulo_text, term_text
 
 INDEX_OUT_OF_RANGE = "slot-index-out-of-range"
@@ -100,7 +101,7 @@ class Complaints:
             words = when().words
             is_value = f"can be {value}" if words in ("", f"{text} = {value}") else f"is {value} when {words}"
             message = f"slot index {text} {is_value}, outside [0, {count}): {has}"
-        help = f"take the index modulo the number of slots: {modulo_text(term, count)}"
+        help = _index_lever(term, slots)
         if value is not None and value < 0 and not isinstance(term, Const):
             help = f"keep the index from going below 0: add a multiple of {count} before its remainder is taken"
         self._add(key, INDEX_OUT_OF_RANGE, place, message, self._declared(slots), help=help, path=when())
@@ -113,10 +114,24 @@ class Complaints:
         if key in self._found:
             return
         op, path = self._op(site), when()
-        verb = "continues" if op.accesses[site.access].role is Role.UPDATE else "reads"
+        updates = op.accesses[site.access].role is Role.UPDATE
+        verb = "continues" if updates else "reads"
         message = f"'{op.name}' {verb} {_slot(slots, slot)}, which is not written{path.when}"
         notes, help = self._missing_write(slots, site)
+        if updates:
+            help = "begin with an op that writes all of the slot"
         self._add(key, READ_BEFORE_WRITE, op.place, message, *notes, help=help, path=path)
+
+    def unfilled(self, slots: SlotSet, site: SiteKey, slot: int, opener: int, when: Callable[[], Path]) -> None:
+        """A slot is read of which only parts are written on this path."""
+        key = (READ_BEFORE_WRITE, site)
+        if key in self._found:
+            return
+        op, path = self._op(site), when()
+        message = f"'{op.name}' reads {_slot(slots, slot)}, of which only a part is written{path.when}"
+        note = Note(self._place(opener), "the first part is written here")
+        help = "write the other parts before, or begin with an op that writes all of the slot"
+        self._add(key, READ_BEFORE_WRITE, op.place, message, note, help=help, path=path)
 
     def _missing_write(self, slots: SlotSet, site: SiteKey) -> tuple[list[Note], str]:
         """Why the write may not have happened: the last one before the read stands where the path need not lead."""
@@ -172,20 +187,21 @@ class Complaints:
 
     # --- writes ---
 
-    def overwritten(self, slots: SlotSet, writer: int, over: SiteKey, site: SiteKey, slot: int) -> None:
+    def overwritten(self, slots: SlotSet, writer: int, over: SiteKey, site: SiteKey, witness: Witness) -> None:
         """The value of `writer` is named at `site`, but the write `over` has taken its slot."""
         key = (CLOBBER, over.op, writer)
         if key in self._found:
             return
         op = self._op(over)
         message = (
-            f"'{op.name}' overwrites {_slot(slots, slot)} while its value is still needed{self._doubt(over, writer)}"
+            f"'{op.name}' overwrites {_slot(slots, witness.slot)}{witness.path.when}, "
+            f"whose value is still needed{self._doubt(over, writer)}"
         )
         notes = (
             Note(self._place(writer), "the value was written here"),
             Note(self._place(site.op), "and is named here"),
         )
-        self._add(key, CLOBBER, op.place, message, *notes, help=_more_slots(slots))
+        self._add(key, CLOBBER, op.place, message, *notes, help=_more_slots(slots), path=witness.path)
 
     def never_read(self, slots: SlotSet, opener: SiteKey, over: SiteKey, witness: Witness) -> None:
         """The write `over` ends a lease that no path reads."""
@@ -261,6 +277,14 @@ class Complaints:
     @staticmethod
     def _declared(slots: SlotSet) -> Note:
         return Note(slots.place, f"'{slots.name}' is declared here")
+
+
+def _index_lever(term: Term, slots: SlotSet) -> str:
+    match term:
+        case Apply(Fn.REMU, _, Const(modulus)) if slots.count < modulus <= MAX_SLOTS:
+            return f"use % {slots.count} instead of % {modulus}, or give '{slots.name}' {modulus} slots"
+        case _:
+            return f"take the index modulo the number of slots: {modulo_text(term, slots.count)}"
 
 
 def _slot(slots: SlotSet, number: int) -> str:

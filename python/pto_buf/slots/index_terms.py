@@ -205,7 +205,8 @@ class IndexTerms:
             around = around.parent_op()
         held = _range(value.type)
         loop = None if around is None else self._keys[around]
-        return Opaque(self._number(around), value.name_hint or "an unnamed value", loop, held.low, held.high)
+        name = value.name_hint or ("an unknown condition" if held == BOOL else "an unknown number")
+        return Opaque(self._number(around), name, loop, held.low, held.high)
 
     def _number(self, owner: Operation | None = None) -> int:
         self._numbers += 1

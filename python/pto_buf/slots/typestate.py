@@ -96,6 +96,8 @@ class Rules:
         self._all_named = frozenset(name for node in self.block for name in names_in(node))
         self._read: dict[SiteKey, None] = {}
         self._overwritten: dict[tuple[SiteKey, SiteKey], Witness] = {}
+        self._takeovers: dict[tuple[int, SiteKey], Witness] = {}
+        """By the writer of a value and the write that took its slot over: the first path on which it did."""
 
     def finish(self) -> None:
         """Complain of leases that were overwritten and that no path at all has read."""
@@ -224,7 +226,9 @@ class Rules:
         if value.released is not None:
             self.complaints.released(self.slots, site, value.slot, value.writer, value.released, path)
         elif value.ended is not None:
-            self.complaints.overwritten(self.slots, value.writer, value.ended, site, value.slot)
+            self.complaints.overwritten(
+                self.slots, value.writer, value.ended, site, self._takeovers[value.writer, value.ended]
+            )
 
     def _used(self, access: Access, site: SiteKey, slot: int, state: State[Held]) -> Held:
         """A read or an update: there must be a lease."""
@@ -240,7 +244,7 @@ class Rules:
         elif lease.scratch:
             self.complaints.scratched(self.slots, site, slot, lease.opener)
         elif lease.filled is not None and not _covers(lease.filled, self._bytes(access)):
-            self.complaints.unwritten(self.slots, site, slot, path)
+            self.complaints.unfilled(self.slots, site, slot, lease.opener.op, path)
         self.flow.origin(site, lease.origin)
         if access.role is not Role.READ:
             return state.held
@@ -278,14 +282,17 @@ class Rules:
         filled = (self._bytes(access),) if access.is_partial else None
         lease = Lease(site, read=scratch, scratch=scratch, filled=filled)
         self.flow.origin(site, lease.origin)
-        values = tuple(
-            replace(value, ended=site)
-            if value.slot == slot and value.released is None and value.ended is None
-            else value
-            for value in state.held.values
-        )
+        values = tuple(self._taken_over(value, slot, site, state.facts) for value in state.held.values)
         held = replace(state.held, values=values).with_slot(slot, lease)
         return held if scratch else self._written(site, slot, held)
+
+    def _taken_over(self, value: Value, slot: int, site: SiteKey, facts: Facts) -> Value:
+        """The value once the write at `site` holds the slot."""
+        if value.slot != slot or not value.is_valid:
+            return value
+        if (value.writer, site) not in self._takeovers:
+            self._takeovers[value.writer, site] = Witness(slot, self._path(facts)())
+        return replace(value, ended=site)
 
     def _written(self, site: SiteKey, slot: int, held: Held) -> Held:
         """The access leaves a value in the slot, which is kept track of if it is named later."""
