@@ -401,7 +401,7 @@ class _EventUse(IRDLOperation, VerifiedBySignature):
     assembly_format = "$event `[` $lane `]` attr-dict `:` type($event)"
 
     def __init__(self, event: SSAValue, lane: SSAValue):
-        super().__init__(operands=[event, lane])
+        Operation.__init__(self, operands=(event, lane))  # past IRDL's, which takes twice the time to find this out
 
 
 @irdl_op_definition

@@ -3,7 +3,7 @@
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 INDEX = IndexType()
 I64 = IntegerType(64)
@@ -14,16 +14,16 @@ class Constants:
 
     def __init__(self, function: FuncOp):
         self._block = function.body.block
-        self._known: dict[tuple[int, str], SSAValue] = {}
+        self._known: dict[tuple[int, Attribute], SSAValue] = {}
         self._at = self._block.first_op
         for op in self._block.ops:
             if not isinstance(op, ConstantOp):
                 break
             if isinstance(op.value, IntegerAttr):
-                self._known.setdefault((op.value.value.data, str(op.result.type)), op.result)
+                self._known.setdefault((op.value.value.data, op.result.type), op.result)
 
     def get(self, value: int, type: IndexType | IntegerType) -> SSAValue:
-        key = (value, str(type))
+        key = (value, type)
         if key not in self._known:
             op = ConstantOp(IntegerAttr(value, type))
             op.result.name_hint = f"c{value}" if isinstance(type, IndexType) else f"a{value}"

@@ -5,7 +5,7 @@ index becomes a tile at `addr + index * stride`, where it is selected. Each set 
 its lane is constant, and a computed one elsewhere.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -17,6 +17,7 @@ from xdsl.dialects.scf import ForOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from pto_buf.dialect.groups import build
 from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import (
     AllocSlotsOp,
@@ -62,6 +63,7 @@ class _Conversion:
         self.derived: dict[Hashable, SSAValue] = {}
         """Addresses and flag numbers that were worked out, by the index and the numbers that they come from."""
         self.derived_last: dict[SSAValue, Operation] = {}
+        self.ids: dict[EventOp, Sequence[int]] = {}
         self.last_alloc: Operation | None = None
         """The tiles at constant addresses stand behind this op, in the order in which they are asked for."""
         self.converters: Mapping[type[Operation], Callable[[Operation], None]] = {
@@ -121,12 +123,8 @@ class _Conversion:
     def _fixed_tile(self, select: SlotSelectOp, index: int) -> SSAValue:
         alloc, base, stride = self._set(select.slots)
         address = self.constants.i64(base + index * stride)
-        op = AllocTileOp.create(
-            operands=[address],
-            result_types=[TileBufType(select.slot.type.data)],
-            properties=_segments(1, 0, 0),
-            location=alloc.location,
-        )
+        op = build(AllocTileOp, [[address], [], []], [TileBufType(select.slot.type.data)])
+        op.location = alloc.location
         op.tile.name_hint = _hint(alloc, index)
         assert self.last_alloc is not None
         block = self.last_alloc.parent
@@ -139,13 +137,7 @@ class _Conversion:
         alloc, base, stride = self._set(select.slots)
         address = self._derived(select.index, base, stride)
         place = _Before(select)
-        tile = place(
-            AllocTileOp.create(
-                operands=[address],
-                result_types=[TileBufType(select.slot.type.data)],
-                properties=_segments(1, 0, 0),
-            )
-        ).results[0]
+        tile = place(build(AllocTileOp, [[address], [], []], [TileBufType(select.slot.type.data)])).results[0]
         tile.name_hint = _hint(alloc, None)
         return tile
 
@@ -198,14 +190,7 @@ class _Conversion:
         place = _Before(op)
         if isinstance(op, IntoOp):
             out = self._written_tile(op, out, place)
-        made = place(
-            TILE_OPS[row.mnemonic].create(
-                operands=[*ins, out],
-                properties=_segments(len(ins), 1),
-                attributes=dict(op.attributes),
-            )
-        )
-        made.verify_()
+        place(build(TILE_OPS[row.mnemonic], [ins, [out]], (), op.attributes))
         if isinstance(op, IntoOp):
             op.value.replace_all_uses_with(out)
         _remove(op)
@@ -216,14 +201,9 @@ class _Conversion:
             return tile
         alloc = tile.owner
         assert isinstance(alloc, AllocTileOp) and alloc.addr is not None
-        rows, cols = (extent is None for extent in op.value.type.data.valid)
-        return place(
-            AllocTileOp.create(
-                operands=[alloc.addr, *op.valid],
-                result_types=[op.value.type],
-                properties=_segments(1, int(rows), int(cols)),
-            )
-        ).results[0]
+        extents = iter(op.valid)
+        rows, cols = ([next(extents)] if extent is None else [] for extent in op.value.type.data.valid)
+        return place(build(AllocTileOp, [[alloc.addr], rows, cols], [op.value.type])).results[0]
 
     # --- flags ---
 
@@ -239,7 +219,9 @@ class _Conversion:
                 kind="pass-order",
             )
         spec = cast(EventType, use.event.type).data
-        ids = event_ids(event)
+        if event not in self.ids:
+            self.ids[event] = event_ids(event)
+        ids = self.ids[event]
         static, dynamic = (SetFlagOp, SetFlagDynOp) if isinstance(op, SetOp) else (WaitFlagOp, WaitFlagDynOp)
         lane = constant_of(use.lane)
         place = _Before(op)
@@ -278,12 +260,6 @@ def _remove(op: Operation) -> None:
 
 def _forget_stage(loop: Operation) -> None:
     loop.attributes.pop("ptobuf.stage", None)
-
-
-def _segments(*sizes: int) -> dict[str, Attribute]:
-    from xdsl.dialects.builtin import DenseArrayBase, i32
-
-    return {"operandSegmentSizes": DenseArrayBase.from_list(i32, list(sizes))}
 
 
 def _hint(alloc: AllocSlotsOp, index: int | None) -> str | None:
