@@ -90,7 +90,7 @@ def _argument_parser() -> argparse.ArgumentParser:
     )
     add("--print-debuginfo", "--mlir-print-debuginfo", action="store_true", help="print the place of each op")
     add("--allow-unregistered-dialect", action="store_true", help="accept ops of dialects that are not known")
-    add("--no-verify-each", action="store_true", help="verify only what is read, not what each pass leaves")
+    add("--verify-each", action="store_true", help="verify what each pass leaves, not only what the last one does")
     add(
         "--print-ir-after-all",
         "--mlir-print-ir-after-all",
@@ -116,7 +116,7 @@ class _Options:
     ptoas_version: str | None
     print_debuginfo: bool
     allow_unregistered_dialect: bool
-    no_verify_each: bool
+    verify_each: bool
     print_ir_after_all: bool
     timing: bool
     debug: bool
@@ -243,7 +243,7 @@ def _transformed(
         module = parse_text(ctx, chunk, source.file, first_line)
     with clock.measuring("verify"):
         verify_module(module)
-    run_passes(ctx, module, passes, verify_each=not options.no_verify_each, after=after)
+    run_passes(ctx, module, passes, verify_each=options.verify_each, after=after)
     if options.ptoas_version is not None:
         from pto_buf.dialect.versions import parse_version, spell_for
 

@@ -84,7 +84,8 @@ def compile_module(module: ModuleOp, options: PipelineOptions, *, dump: Path | N
     """
     stages = _Stages(dump)
     with collecting_warnings() as warnings:
-        run_passes(make_context(), module, parse_passes(pipeline(options), available_passes()), after=stages)
+        passes = parse_passes(pipeline(options), available_passes())
+        run_passes(make_context(), module, passes, verify_each=dump is not None, after=stages)
     assert stages.fenced is not None
     return Compiled(module, stages.fenced, tuple(warnings))
 

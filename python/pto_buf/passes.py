@@ -73,7 +73,7 @@ def run_passes(
     verify_each: bool = True,
     after: Callable[[ModuleOp, PassRun], None] | None = None,
 ) -> None:
-    """Run the passes over the module, verifying the result of each; `after` is called behind each.
+    """Run the passes over the module, verifying the result of each, or only of the last; `after` is called behind each.
 
     Raises DiagnosticError for a mistake in the user's program, BugError when a pass crashes or leaves invalid IR.
     """
@@ -89,9 +89,15 @@ def run_passes(
             raise BugError(f"pass '{one.name}' failed with {type(err).__name__}: {err}") from err
         taken = PassRun(one.name, time.perf_counter() - start)
         if verify_each:
-            try:
-                verify_module(module)
-            except DiagnosticError as err:
-                raise BugError(f"pass '{one.name}' left an invalid program:\n{err}") from err
+            _verify(module, f"pass '{one.name}'")
         if after is not None:
             after(module, taken)
+    if passes and not verify_each:
+        _verify(module, "a pass (verifying behind each tells which)")
+
+
+def _verify(module: ModuleOp, culprit: str) -> None:
+    try:
+        verify_module(module)
+    except DiagnosticError as err:
+        raise BugError(f"{culprit} left an invalid program:\n{err}") from err

@@ -92,12 +92,25 @@ def test_a_crash_is_our_bug():
         run_passes(make_context(), module(), [Fails()])
 
 
-def test_an_invalid_result_is_our_bug_unless_it_is_not_looked_at():
+def test_an_invalid_result_is_our_bug():
     with pytest.raises(
         BugError, match=r"pass 'test-leaves-invalid' left an invalid program:\nk.mlir:1:1: error: 'func"
     ):
         run_passes(make_context(), module(), [LeavesInvalid()])
-    run_passes(make_context(), module(), [LeavesInvalid()], verify_each=False)
+
+
+def test_what_the_last_pass_leaves_is_always_verified(monkeypatch: pytest.MonkeyPatch):
+    seen: list[ModuleOp] = []
+    monkeypatch.setattr("pto_buf.passes.verify_module", seen.append)
+    run_passes(make_context(), module(), [Count(), Count()])
+    assert len(seen) == 2
+    run_passes(make_context(), module(), [Count(), Count()], verify_each=False)
+    assert len(seen) == 3
+    monkeypatch.undo()
+    with pytest.raises(
+        BugError, match=r"a pass \(verifying behind each tells which\) left an invalid program:\nk.mlir"
+    ):
+        run_passes(make_context(), module(), [LeavesInvalid()], verify_each=False)
 
 
 def test_a_refusal_is_the_programs_fault(monkeypatch: pytest.MonkeyPatch):

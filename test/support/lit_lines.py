@@ -171,7 +171,7 @@ def _in_process(run: Callable[[list[str]], int], arguments: list[str], stdin: st
 def _opt(arguments: list[str]) -> int:
     from pto_buf.tools.opt import main
 
-    return main(arguments)
+    return main(["--verify-each", *arguments])
 
 
 def _cli(arguments: list[str]) -> int:
