@@ -169,14 +169,7 @@ class _Conversion:
     # --- tile ops ---
 
     def _element(self, op: ElementOp) -> None:
-        made = _Before(op)(
-            TILE_OPS[op.row.mnemonic].create(
-                operands=list(op.ins),
-                result_types=[op.value.type],
-                properties=_segments(len(op.ins), 0),
-                attributes=dict(op.attributes),
-            )
-        )
+        made = _Before(op)(build(TILE_OPS[op.row.mnemonic], [op.ins, ()], [op.value.type], op.attributes))
         op.value.replace_all_uses_with(made.results[0])
         _remove(op)
 
