@@ -20,6 +20,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import is_a, spelling
 from pto_buf.dialect.syntax import parse_operands, parse_typed, print_types, print_values
+from pto_buf.dialect.types import PartitionViewType, TensorViewType, tile_of
+from pto_buf.hw import Space
 
 
 class CommOp(IRDLOperation):
@@ -42,6 +44,10 @@ class CommOp(IRDLOperation):
     """Name, kind as in the op table, and whether it is required."""
     BARE: ClassVar[bool] = False
     """Without the brackets."""
+    ANY_SIZE: ClassVar[bool] = False
+    """The size of what is moved may be known only at run time."""
+    FLAT: ClassVar[bool] = False
+    """What is moved lies in one piece."""
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -110,11 +116,29 @@ class CommOp(IRDLOperation):
         for name, kind, required in self.ATTRS:
             if required and name not in self.attributes:
                 raise VerifyException(f"needs the attribute {name}, {spelling(kind)}")
+        self._verify_memory()
         root = self.attributes.get("root")
         if isinstance(root, IntegerAttr) and self.group:
             number = cast(IntegerAttr[IntegerType], root).value.data
             if not 0 <= number < len(self.group):
                 raise VerifyException(f"root {number} is outside the group of {len(self.group)}")
+
+    def _verify_memory(self) -> None:
+        """Staging tiles lie in vec; views are not empty, and flat where the transfer goes on by itself."""
+        for value in self.staged:
+            tile = tile_of(value.type)
+            if tile is None or tile.space is not Space.VEC or value.type != self.staged[0].type:
+                raise VerifyException(f"stages through tiles of one type in vec, found {value.type}")
+        for value in (*self.plain, *self.group):
+            if not isinstance(value.type, (TensorViewType, PartitionViewType)):
+                continue
+            shape = value.type.data.shape
+            if 0 in shape:
+                raise VerifyException(f"takes views with something in them, found {value.type}")
+            if None in shape and not self.ANY_SIZE:
+                raise VerifyException(f"takes views whose size is known, found {value.type}")
+            if self.FLAT and any(extent != 1 for extent in shape[:-1]):
+                raise VerifyException(f"takes flat views, all extents but the last being 1, found {value.type}")
 
 
 def _comm(
@@ -127,6 +151,8 @@ def _comm(
     results: int = 0,
     attrs: tuple[tuple[str, str, bool], ...] = (),
     bare: bool = False,
+    any_size: bool = False,
+    flat: bool = False,
 ) -> type[CommOp]:
     """The op class of this name."""
     body = {
@@ -137,6 +163,8 @@ def _comm(
         "RESULTS": results,
         "ATTRS": attrs,
         "BARE": bare,
+        "ANY_SIZE": any_size,
+        "FLAT": flat,
         "__annotations__": {
             "PLAIN": ClassVar[int],
             "STAGED": ClassVar[str | None],
@@ -144,6 +172,8 @@ def _comm(
             "RESULTS": ClassVar[int],
             "ATTRS": ClassVar[tuple[tuple[str, str, bool], ...]],
             "BARE": ClassVar[bool],
+            "ANY_SIZE": ClassVar[bool],
+            "FLAT": ClassVar[bool],
         },
         "__module__": __name__,
         "__doc__": summary,
@@ -168,8 +198,15 @@ COMM_OPS: list[type[IRDLOperation]] = [
         2,
         staged="buf",
         attrs=(("atomicType", "atomic_type", False),),
+        any_size=True,
     ),
-    _comm("comm.tget", "`comm.tget(%dst, %src, buf(%t) : ...)`: reads from another device.", 2, staged="buf"),
+    _comm(
+        "comm.tget",
+        "`comm.tget(%dst, %src, buf(%t) : ...)`: reads from another device.",
+        2,
+        staged="buf",
+        any_size=True,
+    ),
     _comm(
         "comm.tnotify",
         "`comm.tnotify(%s, %v : ...)`: sets or raises a signal.",
@@ -196,11 +233,11 @@ COMM_OPS: list[type[IRDLOperation]] = [
         attrs=(("reduceOp", "reduce_op", True), _ROOT),
     ),
     _comm("comm.build_async_session", "`comm.build_async_session(...) -> S`.", 2, results=1, attrs=_SESSION),
-    _comm("comm.tput_async", "`comm.tput_async(...) -> E`: a put that goes on by itself.", 3, results=1),
-    _comm("comm.tget_async", "`comm.tget_async(...) -> E`: a get that goes on by itself.", 3, results=1),
+    _comm("comm.tput_async", "`comm.tput_async(...) -> E`: a put that goes on by itself.", 3, results=1, flat=True),
+    _comm("comm.tget_async", "`comm.tget_async(...) -> E`: a get that goes on by itself.", 3, results=1, flat=True),
     _comm("comm.wait_async_event", "`comm.wait_async_event(...) -> i1`.", 2, results=1),
     _comm("comm.test_async_event", "`comm.test_async_event(...) -> i1`.", 2, results=1),
     _comm("make_prefetch_async_context", "`make_prefetch_async_context(...) -> C`.", 1, results=1),
     _comm("get_prefetch_async_session", "`get_prefetch_async_session %c : C -> S`.", 1, results=1, bare=True),
-    _comm("tprefetch_async", "`tprefetch_async(...) -> E`: a prefetch that goes on by itself.", 2, results=1),
+    _comm("tprefetch_async", "`tprefetch_async(...) -> E`: a load ahead, by itself.", 2, results=1, flat=True),
 ]

@@ -8,6 +8,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 
 from pto_buf.dialect.queue_op import other_attributes, parse_one, print_one, queue, verify_fields
+from pto_buf.dialect.queue_rules import verify_core, verify_slot_counts
 from pto_buf.dialect.syntax import Field, parse_fields, print_fields
 
 _ID = Field("id", "i32")
@@ -72,6 +73,8 @@ class FrontendPipeOp(IRDLOperation):
 
     def verify_(self) -> None:
         verify_fields(self, self.FIELDS)
+        verify_core(self)
+        verify_slot_counts(self)
 
 
 def _print_named(printer: Printer, entry: tuple[str, SSAValue]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Self, cast
 
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects.builtin import IndexType, i64
 from xdsl.ir import Attribute
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.parser import Parser
@@ -97,6 +97,8 @@ class IntToPtrOp(_PtrCast):
 
     def verify_(self) -> None:
         self._verify_ends(from_ptr=False)
+        if self.input.type != i64:
+            raise VerifyException(f"takes an address of type i64, found {self.input.type}")
 
 
 @irdl_op_definition

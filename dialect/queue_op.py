@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import parse_word, word_of
+from pto_buf.dialect.queue_rules import verify_core, verify_peer, verify_scales, verify_tiles
 from pto_buf.dialect.syntax import (
     Field,
     parse_fields,
@@ -31,6 +32,8 @@ from pto_buf.dialect.syntax import (
     print_types,
     print_values,
 )
+from pto_buf.dialect.tile_text import shape_text
+from pto_buf.dialect.types import tile_of
 
 _SEGMENTS = "operandSegmentSizes"
 _LAYOUTS = ("nz2nd", "nz2dn", "nz2nz")
@@ -203,6 +206,15 @@ class QueueOp(IRDLOperation):
         if len(self.made) != self.RESULT:
             raise VerifyException(f"yields {'one value' if self.RESULT else 'nothing'}, found {len(self.made)}")
         verify_fields(self, self.FIELDS)
+        verify_core(self)
+        verify_tiles(self)
+        verify_peer(self)
+        verify_scales(self)
+        if self.subblock is not None and word_of(self.attributes["split"]) == "0":
+            raise VerifyException("aiv_subblockid goes with a split of 1 to 4, found 0")
+        made = tile_of(self.made[0].type) if self.made else None
+        if self.extents and made is not None and made.valid != (None, None):
+            raise VerifyException(f"is given a valid extent, its tile has {shape_text(made.valid)}; it must be ?x?")
 
 
 def other_attributes(op: IRDLOperation, fields: Sequence[Field]) -> dict[str, Attribute]:

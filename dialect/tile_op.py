@@ -31,9 +31,11 @@ from pto_buf.dialect.table.row import (
     match,
 )
 from pto_buf.dialect.types import PartitionViewType, tile_of
-from pto_buf.hw import A2A3, TARGETS, Space, Target, target_of_arch
+from pto_buf.hw import A2A3, A5, TARGETS, Space, Target, target_of_arch
 
 ARCH_ATTRIBUTE = "pto.target_arch"
+_DEVICE, _A5_DEVICES = "pto.device-spec", ("Ascend950", "Ascend910_95")
+"""Another way to name the target: by the product."""
 
 
 def target_of(op: Operation) -> Target:
@@ -44,6 +46,8 @@ def target_of(op: Operation) -> Target:
                 return target_of_arch(arch.data)
             except KeyError:
                 raise VerifyException(f"unknown {ARCH_ATTRIBUTE} '{arch.data}'; there are a3 and a5") from None
+        if isinstance(op, ModuleOp) and isinstance(spec := op.attributes.get(_DEVICE), StringAttr):
+            return A5 if spec.data.startswith(_A5_DEVICES) else A2A3
         parent = op.parent_op()
         if parent is None:
             return A2A3

@@ -17,6 +17,12 @@ from typing import NoReturn
 EXIT_WRONG_PROGRAM = 1
 EXIT_USAGE = 2
 
+_LONGEST_NAME = 200
+"""Characters of a name for which a near one is sought; comparing takes quadratic time."""
+
+_LONGEST_MESSAGE = 4000
+"""Characters of a message that are shown: it may quote the program."""
+
 _WIDEST_LINE = 240
 """Columns of a source line that are shown; a longer line is cut to a window around the caret."""
 
@@ -176,7 +182,7 @@ def near_miss(name: str, known: Iterable[str]) -> str | None:
     """The help line for a name that is not known: the nearest known one, or None if none is near."""
     import difflib  # only ever needed by a run that fails
 
-    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75)
+    nearest = difflib.get_close_matches(name, known, n=1, cutoff=0.75) if len(name) <= _LONGEST_NAME else []
     return f"did you mean '{nearest[0]}'?" if nearest else None
 
 
@@ -197,7 +203,10 @@ def render_usage(tool: str, err: UsageError) -> str:
 
 def _headline(diagnostic: Diagnostic) -> str:
     slug = f" [{diagnostic.kind}]" if diagnostic.kind else ""
-    return f"{_prefix(diagnostic.place)}{diagnostic.severity}: {diagnostic.message}{slug}"
+    message = diagnostic.message
+    if len(message) > _LONGEST_MESSAGE:
+        message = f"{message[:_LONGEST_MESSAGE]} ... ({len(message)} characters)"
+    return f"{_prefix(diagnostic.place)}{diagnostic.severity}: {message}{slug}"
 
 
 def _prefix(place: Place | None) -> str:

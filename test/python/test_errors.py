@@ -151,3 +151,10 @@ def test_errors_need_no_xdsl():
     script = "import sys, pto_buf.errors, pto_buf.output, pto_buf.expectations; print('xdsl' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_what_is_endless_is_cut():
+    assert near_miss("x" * 10_000_000, ["x"]) is None
+    shown = render([Diagnostic(f"there is no op '{'x' * 10_000_000}'", Place("f", 1, 1))], {"f": "x\n"})
+    assert len(shown) < 5000
+    assert "x ... (10000017 characters)" in shown
