@@ -21,6 +21,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import is_a, spelling, word_of
 from pto_buf.dialect.groups import VerifiedBySignature, quick_groups
+from pto_buf.dialect.memrefs import memref_spec
+from pto_buf.dialect.table.matching import match
 from pto_buf.dialect.table.row import (
     Form,
     Operand,
@@ -28,7 +30,6 @@ from pto_buf.dialect.table.row import (
     TableError,
     Use,
     Value,
-    match,
 )
 from pto_buf.dialect.types import PartitionViewType, tile_of
 from pto_buf.hw import A2A3, A5, TARGETS, Space, Target, target_of_arch
@@ -61,12 +62,10 @@ def constant_of(value: SSAValue) -> int | None:
     return None
 
 
-def spec_of(type: Attribute) -> Value:
-    """What the op table sees of an operand of this type."""
-    tile = tile_of(type)
-    if tile is not None:
-        return tile
-    return type.data if isinstance(type, PartitionViewType) else str(type).removeprefix("!pto.")
+def spec_of(type: Attribute, target: Target = A2A3) -> Value:
+    """What the op table sees of an operand of this type; which target matters for the layout of a memref only."""
+    known = tile_of(type) or (type.data if isinstance(type, PartitionViewType) else memref_spec(type, target))
+    return str(type).removeprefix("!pto.") if known is None else known
 
 
 _Types = tuple[Attribute, ...]
@@ -305,7 +304,7 @@ def _use(op: type[TileOp], ins: _Types, outs: _Types, attributes: _Named, consta
         *zip(_present(op.spelt_ins(row), ins), ins, constants, strict=False),
         *zip(_present(row.outs, outs), outs, constants[len(ins) :], strict=False),
     ]
-    operands = {operand.name: spec_of(type) for operand, type, _ in named}
+    operands = {operand.name: spec_of(type, TARGETS[target]) for operand, type, _ in named}
     if row.accumulates is not None and row.out.name in operands:
         operands.setdefault(row.accumulates, operands[row.out.name])
     known = {operand.name: constant for operand, _, constant in named if constant is not None}

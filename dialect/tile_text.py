@@ -29,6 +29,11 @@ def _extent(size: int) -> int | None:
     return None if size == DYNAMIC_INDEX else size
 
 
+def extents(sizes: Iterable[int]) -> tuple[int | None, ...]:
+    """Sizes as MLIR keeps them, None where they are known only at run time."""
+    return tuple(_extent(size) for size in sizes)
+
+
 def shape_text(shape: Iterable[int | None]) -> str:
     """`16x?`."""
     return "x".join("?" if size is None else str(size) for size in shape)

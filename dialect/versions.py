@@ -40,7 +40,7 @@ SINCE: Mapping[str, Version] = {
 """The first version that has an op, of ops without a row that the oldest does not have."""
 
 _POINTERS: Version = (0, 56)
-"""From here on `set_ffts` takes a pointer, and soft `syncall` only workspaces in global memory."""
+"""From here on `set_ffts` takes a pointer, soft `syncall` only workspaces in global memory, and no tile op memrefs."""
 
 
 def parse_version(text: str) -> Version:
@@ -83,6 +83,8 @@ def _lacks(op: Operation, version: Version) -> Iterator[str]:
             yield f"{what} exists from {_named(needed)} on"
     match op:
         case TileOp():
+            if version >= _POINTERS and any(value.type.name == "memref" for value in op.operands):
+                yield f"takes memrefs before {_named(_POINTERS)} only; give tiles and partition views"
             yield from _row_lacks(op.row, op.use(target_of(op)), version)
         case SetFftsOp():
             pointer = isinstance(op.base.type, PtrType)

@@ -2,6 +2,9 @@
 
 import re
 
+INSIDE = ("bind_tile", "pointer_cast", "declare_tile_memref")
+"""Ops that versions before v0.56 of the assembler use inside themselves, in place of `alloc_tile`."""
+
 _FAMILIES = re.compile(
     r"""
     v[a-z]+\d*\w*                                   # vector registers: vadd, vlds, vsts, vcvt, vmrgsort4

@@ -350,39 +350,32 @@ class OpRow:
         return TableError(f"'{self.mnemonic}': no path with {found}; there is: {'; '.join(paths)}", "memory-space")
 
     def _dtype_error(self, forms: Sequence[Form], use: Use) -> TableError:
-        form = forms[0]
-        found = ", ".join(f"{n} {_dtype(use.operands[n])}" for n in form.typed if n in use.operands)
-        known = sorted({" ".join(entry) for form in forms for entry in form.dtypes[use.target.name]})
+        """Names the operand that alone is wrong, or else the whole combination."""
+        typed = [name for name in forms[0].typed if name in use.operands]
+        found = [_dtype(use.operands[name]) for name in typed]
+        known = sorted({entry for form in forms for entry in form.dtypes[use.target.name]})
+        alone = {
+            name: list(dict.fromkeys(entry[at] for entry in known if _differ_at(entry, found, at)))
+            for at, name in enumerate(typed)
+        }
+        wrong = [name for name, others in alone.items() if others]
+        shown = ", ".join(f"{name} {dtype}" for name, dtype in zip(typed, found, strict=True))
+        if len(wrong) == 1:
+            (name,) = wrong
+            words = f"{name} is {_dtype(use.operands[name])}, must be {' or '.join(alone[name])} on {use.target.name}"
+            return TableError(f"'{self.mnemonic}': {words}, in {shown}", "shape-or-dtype", name)
         return TableError(
-            f"'{self.mnemonic}': element types {found} do not go together on {use.target.name}; "
-            f"allowed for {' '.join(form.typed)}: {', '.join(known)}",
+            f"'{self.mnemonic}': element types {shown} do not go together on {use.target.name}; "
+            f"allowed for {' '.join(forms[0].typed)}: {', '.join(' '.join(entry) for entry in known)}",
             "shape-or-dtype",
         )
 
 
-def match(operands: Sequence[Operand], values: Sequence[Value]) -> tuple[Operand, ...] | None:
-    """The operands that `values` are, in order: an optional one is left out where the value cannot be it."""
-    if len(operands) == len(values):
-        return tuple(operands)
-    found: list[Operand] = []
-    position = 0
-    spare = len(operands) - len(values)
-    for operand in operands:
-        given = position < len(values) and operand.takes(values[position])
-        if operand.optional and (not given or (spare > 0 and _needed_later(operand, operands, values, position))):
-            spare -= 1
-            continue
-        if position >= len(values):
-            return None
-        found.append(operand)
-        position += 1
-    return tuple(found) if position == len(values) else None
-
-
-def _needed_later(operand: Operand, operands: Sequence[Operand], values: Sequence[Value], position: int) -> bool:
-    """Whether taking this value for `operand` would leave a required operand without one."""
-    behind = operands[operands.index(operand) + 1 :]
-    return sum(not other.optional for other in behind) > len(values) - position - 1
+def _differ_at(entry: Sequence[str], found: Sequence[str], at: int) -> bool:
+    """Whether the types are alike but for this one."""
+    if len(entry) != len(found):
+        return False
+    return [position for position, pair in enumerate(zip(entry, found, strict=True)) if len(set(pair)) == 2] == [at]
 
 
 def _dtype(value: Value) -> str:

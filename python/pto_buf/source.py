@@ -193,8 +193,11 @@ class LocatedParser(Parser):
             known = sorted(self.ctx.registered_dialect_names)
             message = f"op '{name}' is of an unknown dialect '{dialect}'"
             raise DiagnosticError.at(place, message, help=near_miss(dialect, known), kind="unknown-op")
-        from pto_buf.dialect.table.foreign import is_register_level  # only now: it brings the whole op table
+        from pto_buf.dialect.table.foreign import INSIDE, is_register_level  # only now: it brings the whole op table
 
+        if name.removeprefix("pto.") in INSIDE:
+            message = f"'{name}' is an op that the assembler uses inside itself, not one of its texts"
+            raise DiagnosticError.at(place, message, help="pto.alloc_tile makes a tile", kind="unsupported-op")
         if dialect == "pto" and is_register_level(name.removeprefix("pto.")):
             message = f"'{name}' is a register-level op (vpto); only tile-level ops of pto are known"
             help = "--allow-unregistered-dialect accepts it, in generic form"
