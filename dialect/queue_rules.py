@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.irdl import IRDLOperation
@@ -83,7 +83,7 @@ def verify_scales(op: Operation) -> None:
 def verify_slot_counts(op: IRDLOperation) -> None:
     """Raises VerifyException for more slots on the core than the queue has."""
     local = op.attributes.get("local_slot_num")
-    if not isinstance(local, IntegerAttr):
+    if local is None:
         return
     if target_of(op).name == "a5":
         raise VerifyException("local_slot_num is for a2a3")

@@ -1,5 +1,8 @@
 """No row of the op table is half filled, and every form of every row can be used, written and read back."""
 
+from functools import cache
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -63,6 +66,19 @@ def test_every_form_is_read_back_as_it_is_written(row: OpRow):
         _round_trip(pto_module(example))
         if row.dsl != "read":
             _round_trip(ptobuf_module(example))
+
+
+@each_row
+def test_every_form_stands_in_a_lit_test(row: OpRow):
+    for example in examples_of(row):
+        _, op = pto_module(example).split("{\n    ", 1)
+        assert op.partition("\n")[0] in _lit_texts(example.target.pto_arch)
+
+
+@cache
+def _lit_texts(arch: str) -> str:
+    """The round trips of all ops, as they are written down."""
+    return "".join(path.read_text() for path in sorted((Path(__file__).parent / "pto" / "ops").glob(f"*_{arch}.pto")))
 
 
 def _round_trip(text: str) -> None:
