@@ -37,7 +37,21 @@ def slot_bytes(tile: TileSpec, target: Target) -> int:
 
 
 def _acc_rows(tile: TileSpec, target: Target) -> int:
+    """Rows that the cube writes at once. (pypto reserves 32 for i32 on 910B; neither assembler nor library says so.)"""
     return 32 if target.name == "a2a3" and tile.dtype.endswith("i32") else 16
+
+
+def why_larger(tile: TileSpec, target: Target) -> str | None:
+    """Why a slot has more bytes than its shape says; None if it has not."""
+    if slot_stride(tile, target) == tile.footprint:
+        return None
+    if slot_bytes(tile, target) == tile.footprint:
+        return f"slots start at multiples of {target.alignment[tile.space]}"
+    if tile.compact == _ROW_PLUS_ONE:
+        return "each line has a block behind it"
+    if tile.space is Space.ACC:
+        return f"the cube writes {_acc_rows(tile, target)} rows at once"
+    return "the space holds whole boxes"
 
 
 def _box(tile: TileSpec, size: int) -> tuple[int, int]:

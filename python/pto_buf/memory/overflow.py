@@ -1,10 +1,9 @@
 """The error for a space whose sets do not fit: what is there, and which lever mends it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place
-from pto_buf.hw import Target
+from pto_buf.hw import Space, Target
 from pto_buf.memory.footprint import set_bytes, slot_bytes
 from pto_buf.memory.packing import Item, best_fit, gaps, loads, sweep
 from pto_buf.memory.tenant import Tenant, in_bytes
@@ -29,7 +28,7 @@ def overflow(tenants: Sequence[Tenant], target: Target) -> DiagnosticError:
     if size + taken > capacity:
         text = (
             f"'{culprit.name}' does not fit in {where}: {in_bytes(size + taken)} are needed at once, "
-            f"{target.name} has {in_bytes(capacity)}"
+            f"{target.name} has {in_bytes(capacity)}{_reserved(space, target)}"
         )
     else:
         text = (
@@ -40,6 +39,11 @@ def overflow(tenants: Sequence[Tenant], target: Target) -> DiagnosticError:
     notes = tuple(Note(tenant.place, f"{tenant.describe(target)}, {_span(tenant)}") for tenant in residents)
     help = _lever(culprit, others, capacity, target)
     return DiagnosticError(Diagnostic(text, culprit.place, notes, help, _KIND))
+
+
+def _reserved(space: Space, target: Target) -> str:
+    kept = target.physical[space] - target.capacity[space]
+    return f", besides {in_bytes(kept)} that the library keeps" if kept else ""
 
 
 def _culprit(tenants: Sequence[Tenant], target: Target) -> tuple[Tenant, list[Tenant]]:
@@ -108,46 +112,76 @@ def _line(place: Place) -> str:
 
 
 def _lever(culprit: Tenant, others: Sequence[Tenant], capacity: int, target: Target) -> str | None:
-    """The smallest change that would make room: fewer slots, a smaller tile, or the same for a larger neighbour."""
-    taken = sum(tenant.size(target) for tenant in others)
-    own = _shrunk(culprit, capacity - taken, target)
-    if own is not None:
-        return own
-    size = culprit.size(target)
+    """The smallest changes that would make room: fewer slots, a smaller tile, or the same for a larger neighbour.
+
+    The shape of a tile of the compiler's comes from what it is made of, so it only changes together with those.
+    """
+    room = capacity - sum(tenant.size(target) for tenant in others)
+    if culprit.owned:
+        slots = _neighbours(culprit, others, room, target, lambda tenant, left: _fewer(tenant, left, target))
+        return "; ".join(part for part in (slots, _alike(culprit, others, capacity, target)) if part) or None
+    return _shrunk(culprit, room, target) or _neighbours(
+        culprit, others, room, target, lambda tenant, left: _shrunk(tenant, left, target)
+    )
+
+
+def _neighbours(
+    culprit: Tenant,
+    others: Sequence[Tenant],
+    room: int,
+    target: Target,
+    lever: Callable[[Tenant, int], str | None],
+) -> str | None:
+    """The lever in the largest neighbour that has one."""
+    missing = culprit.size(target) - room
     for tenant in sorted(others, key=lambda tenant: (-tenant.size(target), tenant.key)):
-        found = _shrunk(tenant, capacity - size - (taken - tenant.size(target)), target)
+        found = None if tenant.owned else lever(tenant, tenant.size(target) - missing)
         if found is not None:
             return f"in '{tenant.name}', {found}"
     return None
 
 
+def _alike(culprit: Tenant, others: Sequence[Tenant], capacity: int, target: Target) -> str | None:
+    """All tiles of the culprit's shape made smaller together."""
+    shape, tile = culprit.tile.shape, culprit.tile
+    tenants = [*others, culprit]
+    while True:
+        smaller = _halved(tile, target)
+        if smaller is None:
+            return None
+        tile = smaller
+        shrunk = (tenant.resized(tile.shape) if tenant.tile.shape == shape else tenant for tenant in tenants)
+        if sum(tenant.size(target) for tenant in shrunk) <= capacity:
+            return f"tiles of {tile.rows}x{tile.cols} instead of {shape[0]}x{shape[1]} would fit"
+
+
 def _shrunk(tenant: Tenant, room: int, target: Target) -> str | None:
-    fewer = next(
-        (count for count in range(tenant.count - 1, 0, -1) if set_bytes(count, tenant.tile, target) <= room), None
-    )
     smaller = _smaller(tenant, room, target)
-    parts: list[str] = []
-    if fewer is not None:
-        parts.append(f"{fewer} slot{'s' if fewer > 1 else ''} instead of {tenant.count} fit{'' if fewer > 1 else 's'}")
-    if smaller is not None:
-        parts.append(f"tile {smaller.rows}x{smaller.cols} would fit")
-    return "; ".join(parts) or None
+    tile = f"tile {smaller.rows}x{smaller.cols} would fit" if smaller is not None else None
+    return "; ".join(part for part in (_fewer(tenant, room, target), tile) if part is not None) or None
+
+
+def _fewer(tenant: Tenant, room: int, target: Target) -> str | None:
+    count = next((n for n in range(tenant.count - 1, 0, -1) if set_bytes(n, tenant.tile, target) <= room), None)
+    if count is None:
+        return None
+    return f"{count} slot{'s' if count > 1 else ''} instead of {tenant.count} fit{'' if count > 1 else 's'}"
 
 
 def _smaller(tenant: Tenant, room: int, target: Target) -> TileSpec | None:
-    """The tile halved along its longer side until its set fits; None before it stops being a whole tile."""
-    tile = tenant.tile
-    while set_bytes(tenant.count, tile, target) > room:
-        halves = [
-            replace(tile, rows=rows, cols=cols, v_rows=rows, v_cols=cols)
-            for rows, cols in sorted(((tile.rows // 2, tile.cols), (tile.rows, tile.cols // 2)), key=_squareness)
-            if (rows * 2, cols) == tile.shape or (rows, cols * 2) == tile.shape
-        ]
-        legal = [half for half in halves if _whole(half, target)]
-        if not legal:
-            return None
-        tile = legal[0]
+    """The tile halved until its set fits; None if it stops being a whole tile before."""
+    tile: TileSpec | None = tenant.tile
+    while tile is not None and set_bytes(tenant.count, tile, target) > room:
+        tile = _halved(tile, target)
     return tile
+
+
+def _halved(tile: TileSpec, target: Target) -> TileSpec | None:
+    """The tile halved along its longer side, or else the other; None if neither half is a whole tile."""
+    shapes = [(tile.rows // 2, tile.cols)] if tile.rows % 2 == 0 else []
+    shapes += [(tile.rows, tile.cols // 2)] if tile.cols % 2 == 0 else []
+    halves = (tile.window(*shape) for shape in sorted(shapes, key=_squareness))
+    return next((half for half in halves if _whole(half, target)), None)
 
 
 def _squareness(shape: tuple[int, int]) -> float:

@@ -1,10 +1,10 @@
 """What the memory plan is asked to place, and how a set is put into words."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pto_buf.errors import Place
 from pto_buf.hw import Target
-from pto_buf.memory.footprint import set_bytes, slot_stride
+from pto_buf.memory.footprint import set_bytes, slot_stride, why_larger
 from pto_buf.tile import TileSpec
 
 
@@ -49,12 +49,18 @@ class Tenant:
     def size(self, target: Target) -> int:
         return set_bytes(self.count, self.tile, target)
 
+    def resized(self, shape: tuple[int, int]) -> "Tenant":
+        """The set with tiles of another shape."""
+        return replace(self, tile=self.tile.window(*shape))
+
     def describe(self, target: Target) -> str:
-        """`'ring' 2 x 128x128xf32 = 128 KiB`, with the stride where slots are not packed tightly."""
+        """`'ring' 2 x 128x128xf32 = 128 KiB`, and why a slot has more bytes than its shape says, if it has."""
         tile = self.tile
         text = f"'{self.name}' {self.count} x {tile.rows}x{tile.cols}x{tile.dtype} = {in_bytes(self.size(target))}"
-        stride = slot_stride(tile, target)
-        return text if self.count == 1 or stride == tile.footprint else f"{text}, a slot each {in_bytes(stride)}"
+        why = why_larger(tile, target)
+        if why is None or (self.count == 1 and self.size(target) == tile.footprint):
+            return text
+        return f"{text} ({in_bytes(slot_stride(tile, target))} a slot: {why})"
 
 
 def in_bytes(count: int) -> str:

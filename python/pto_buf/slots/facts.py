@@ -5,9 +5,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd, lcm
 
+from pto_buf.slots.bounds import Interval, bounds_of
 from pto_buf.slots.forms import Atoms
-from pto_buf.slots.linear import FloorDiv, Linear, Mod, Product
+from pto_buf.slots.linear import FloorDiv, Linear, Mod, Other, Product
 from pto_buf.slots.spans import EVERYTHING, Span, clamped
+from pto_buf.slots.terms import Fn
 
 Form = tuple[tuple[int, int], ...]
 """Parts of a linear form without a common factor, the first coefficient positive."""
@@ -133,10 +135,15 @@ class Reasoner:
         kind = self.atoms.kinds[atom]
         if facts.spans and isinstance(kind, FloorDiv | Mod):
             found = found.meet(self._span_of_division(facts, atom, kind))
-        if facts.spans and isinstance(kind, Product):
-            left, right = (self._span_below(facts, side, atom) for side in (kind.left, kind.right))
-            found = found.meet(left.product(right))
+        if facts.spans and isinstance(kind, Product | Other):
+            left, right = (self._interval_below(facts, side, atom) for side in (kind.left, kind.right))
+            held = bounds_of(Fn.MUL if isinstance(kind, Product) else kind.fn, left, right)
+            found = found.meet(Span(held.low, held.high))
         return found
+
+    def _interval_below(self, facts: Facts, form: Linear, atom: int) -> Interval:
+        span, held = self._span_below(facts, form, atom), self.atoms.range(form)
+        return Interval(held.low if span.low is None else span.low, held.high if span.high is None else span.high)
 
     def _span_of_division(self, facts: Facts, atom: int, kind: FloorDiv | Mod) -> Span:
         inner = self._span_below(facts, kind.form, atom)

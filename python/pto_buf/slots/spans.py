@@ -40,21 +40,8 @@ class Span:
         high = None if self.high is None else self.high * factor
         return Span(low, high) if factor >= 0 else Span(high, low)
 
-    def product(self, other: "Span") -> "Span":
-        """Products of a number of this and one of the other; of endless ones, only where none is below 0."""
-        if ZERO in (self, other):
-            return ZERO
-        if self.low is not None and other.low is not None and min(self.low, other.low) >= 0:
-            high = None if self.high is None or other.high is None else self.high * other.high
-            return Span(self.low * other.low, high)
-        if None in (self.low, self.high, other.low, other.high):
-            return EVERYTHING
-        corners = [a * b for a in (self.low or 0, self.high or 0) for b in (other.low or 0, other.high or 0)]
-        return Span(min(corners), max(corners))
-
 
 EVERYTHING = Span(None, None)
-ZERO = Span(0, 0)
 
 
 def clamped(span: Span, limit: int) -> Span:
