@@ -25,10 +25,12 @@ from pto_buf.dialect.queue_op import AccPushEpilogueAttr
 from pto_buf.dialect.scalars import SCALAR_OPS
 from pto_buf.dialect.sync import SYNC_OPS, BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.table import variants
+from pto_buf.dialect.table.vocabulary import OLDEST
 from pto_buf.dialect.tile_op import TileOp, define, target_of
 from pto_buf.dialect.tile_views import VIEW_OPS
 from pto_buf.dialect.tiles import PLACING_OPS, AllocTileOp
 from pto_buf.dialect.types import MultiTileBufType, PartitionViewType, PtrType, TensorViewType, TileBufType, tile_of
+from pto_buf.tile import TileSpec
 
 
 class PtoTileOp(TileOp):
@@ -40,12 +42,16 @@ class PtoTileOp(TileOp):
 
     def verify_(self) -> None:
         super().verify_()
+        if self.row.scratch_since == OLDEST and (wanted := self.missing_scratch()) is not None:
+            raise VerifyException(f"works in a scratch tile and has none; give it one like {TileBufType(wanted)}")
+
+    def missing_scratch(self) -> TileSpec | None:
+        """The scratch tile that the op has to be given where the program gives addresses, if it has none."""
         row, target = self.row, target_of(self)
         if row.scratch is None or row.scratch_optional or target.name != "a2a3" or not self._is_placed():
-            return
+            return None
         use = self.use(target)
-        if "tmp" not in use.operands and (wanted := row.scratch(use)) is not None:
-            raise VerifyException(f"works in a scratch tile and has none; give it one like {TileBufType(wanted)}")
+        return None if "tmp" in use.operands else row.scratch(use)
 
     def _is_placed(self) -> bool:
         """Whether the program gives addresses: then nobody else will make a scratch tile."""

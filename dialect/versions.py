@@ -10,13 +10,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from pto_buf.dialect.cross_core import SetFftsOp, SyncAllOp, SyncWaitOp
-from pto_buf.dialect.pto import OLD_SPELLINGS
+from pto_buf.dialect.pto import OLD_SPELLINGS, PtoTileOp
 from pto_buf.dialect.queue_op import QueueOp
 from pto_buf.dialect.scalars import TPrintOp
 from pto_buf.dialect.table.row import OldSpelling, OpRow, Use
 from pto_buf.dialect.table.vocabulary import NEWEST, OLDEST, Version
 from pto_buf.dialect.tile_op import TileOp, target_of
-from pto_buf.dialect.types import PtrType
+from pto_buf.dialect.types import PtrType, TileBufType
 from pto_buf.errors import Diagnostic, DiagnosticError, UsageError
 from pto_buf.source import place_of
 
@@ -86,6 +86,9 @@ def _lacks(op: Operation, version: Version) -> Iterator[str]:
             if version >= _POINTERS and any(value.type.name == "memref" for value in op.operands):
                 yield f"takes memrefs before {_named(_POINTERS)} only; give tiles and partition views"
             yield from _row_lacks(op.row, op.use(target_of(op)), version)
+            scratch = op.missing_scratch() if isinstance(op, PtoTileOp) else None
+            if scratch is not None and version >= op.row.scratch_since:
+                yield f"needs tmp from {_named(op.row.scratch_since)} on, like {TileBufType(scratch)}"
         case SetFftsOp():
             pointer = isinstance(op.base.type, PtrType)
             if pointer != (version >= _POINTERS):

@@ -8,7 +8,7 @@ from pto_buf.dialect.table.dtypes import DtypeSets
 from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, like, vector_forms
 from pto_buf.dialect.table.row import OpRow, Use
 from pto_buf.dialect.table.scratch import conversion_bytes, for_conversion
-from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.dialect.table.vocabulary import SCRATCH_DEMANDED, Attr
 from pto_buf.tile import TileSpec
 
 _TO: dict[str, dict[str, str]] = {
@@ -99,5 +99,6 @@ CONVERT_ROWS: tuple[OpRow, ...] = (
         in_place=frozenset({"src"}),
         deduce=like("src"),
         scratch=for_conversion,
+        scratch_since=SCRATCH_DEMANDED,
     ),
 )

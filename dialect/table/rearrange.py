@@ -16,7 +16,7 @@ from pto_buf.dialect.table.dtypes import DtypeSets, alike, names, on_both, same
 from pto_buf.dialect.table.families import DST, LATELY_OPTIONAL_SCRATCH, OPTIONAL_SCRATCH, SRC, asked, vector_forms
 from pto_buf.dialect.table.row import Form, Kind, OldSpelling, Operand, OpRow, Request, Role, TableError, Use
 from pto_buf.dialect.table.scratch import for_ramp, for_transpose
-from pto_buf.dialect.table.vocabulary import Attr
+from pto_buf.dialect.table.vocabulary import SCRATCH_DEMANDED, Attr
 from pto_buf.hw import Pipe, Space
 from pto_buf.tile import DTYPE_BITS, FP8, BLayout, TileSpec, aligned_tile
 
@@ -270,6 +270,7 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
         attrs=(Attr("descending", "bool", "false"),),
         deduce=asked(),
         scratch=for_ramp,
+        scratch_since=SCRATCH_DEMANDED,
     ),
     OpRow(
         "ttri",

@@ -240,6 +240,8 @@ class OpRow:
     """Absent where the op has no scratch operand `tmp`."""
     scratch_optional: bool = False
     """The library does without, in another way (a2a3 row broadcasts)."""
+    scratch_since: Version = OLDEST
+    """Versions before this one take it without scratch at given addresses, and the library does without then."""
     window: Window | None = None
     """Absent where every operand is touched as a whole."""
     more_outs: tuple[Operand, ...] = ()

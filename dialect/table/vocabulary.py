@@ -10,6 +10,8 @@ Version = tuple[int, int]
 
 OLDEST: Version = (0, 48)
 NEWEST: Version = (0, 60)
+SCRATCH_DEMANDED: Version = (0, 58)
+"""From here on the assembler makes scratch tiles by itself, and demands them where addresses are given."""
 
 _PRECISION = ("default", "high_precision")
 PIPE_OF_CLASS: Mapping[str, Pipe] = {

@@ -227,7 +227,10 @@ def _room(row: OpRow, operand: Operand) -> str:
     if operand.role is not Role.SCRATCH or row.scratch is None or operand.name != "tmp":
         return ""
     words = (row.scratch.__doc__ or "").strip().rstrip(".")
-    return f": {words[:1].lower()}{words[1:]}{' (the library does without, too)' if row.scratch_optional else ''}"
+    without = " (the library does without, too)" if row.scratch_optional else ""
+    if row.scratch_since > OLDEST:
+        without = f" (before {_version(row.scratch_since)} the library does without, too)"
+    return f": {words[:1].lower()}{words[1:]}{without}"
 
 
 def _since(version: Version) -> str:
