@@ -1,5 +1,6 @@
 """Every kernel of the corpus: right for every run, nothing lost that is not said, ids dense, one barrier over all."""
 
+import re
 from collections import Counter
 from functools import cache
 
@@ -7,15 +8,18 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from fences.corpus import CASES
+from fences.corpus import CASES, REFUSED
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.sync import SetFlagDynOp, SetFlagOp
-from pto_buf.errors import Diagnostic
+from pto_buf.errors import Diagnostic, DiagnosticError
 from pto_buf.hw import EVENT_IDS, Pipe
+from pto_buf.lowering.verify_slots import VerifySlotsPass
+from pto_buf.universe import make_context
 from support.flags import used_ids
 from support.slot_builder import lowered
+from support.trials import wrong_runs
 
 
 @cache
@@ -62,3 +66,23 @@ def test_a_static_flag_is_set_where_there_are_flags(name: str):
     """The assembler leaves a function's flags alone only if one of them is static."""
     kinds = Counter(type(op) for op in _kernel(name).walk())
     assert not kinds[SetFlagDynOp] or kinds[SetFlagOp]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_right_values_however_late_the_pipes_run(name: str):
+    module, _ = _lowered(name)
+    slots = max(int(count) for count in re.findall(r"slots<(\d+)", CASES[name].make().text()))
+    for n in sorted({0, 1, 2, slots, slots + 1, 2 * slots + 1}):
+        assert wrong_runs(module, {"n": n, "m": 2, "k": 3, "rows": n, "c": n % 2}) == []
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused_at_its_place(name: str):
+    make, kind, op = REFUSED[name]
+    kernel = make()
+    with pytest.raises(DiagnosticError) as caught:
+        VerifySlotsPass().apply(make_context(), kernel.module())
+    first = caught.value.diagnostics[0]
+    assert first.kind == kind
+    assert first.place is not None
+    assert op in kernel.text().splitlines()[first.place.line - 1]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from support.slot_builder import SlotKernel, count, findings, lowered
+from support.trials import wrong_runs
 
 Shape = Callable[[], SlotKernel]
 
@@ -189,6 +190,33 @@ def resident() -> SlotKernel:
     return kernel
 
 
+def resident_slots(slots: int) -> SlotKernel:
+    """One loop fills every slot, another one reads them all again and again; an outer loop starts over."""
+    kernel = SlotKernel(fixed=slots, out=2)
+    with kernel.loop("%m"):
+        with kernel.loop(f"%c{slots}") as i:
+            kernel.load(kernel.slot("fixed", i), i)
+        with kernel.loop("%n") as i:
+            out = kernel.slot("out", kernel.number("remui", i, "%c2"))
+            kernel.adds(kernel.slot("fixed", kernel.number("remui", i, f"%c{slots}")), out)
+            kernel.store(out, i)
+    return kernel
+
+
+def lagging(slots: int, lag: int) -> SlotKernel:
+    """A slot is read some trips behind its load."""
+    kernel = SlotKernel(ring=slots, out=1)
+    for trip in range(lag):
+        kernel.load(kernel.slot("ring", f"%c{trip}"), f"%c{trip}")
+    with kernel.loop("%n") as i:
+        later = kernel.number("addi", i, f"%c{lag}")
+        kernel.load(kernel.slot("ring", kernel.number("remui", later, f"%c{slots}")), later)
+        back = kernel.number("addi", i, f"%c{slots}")
+        kernel.adds(kernel.slot("ring", kernel.number("remui", back, f"%c{slots}")), kernel.slot("out"))
+        kernel.store(kernel.slot("out"), i)
+    return kernel
+
+
 REGULAR: dict[str, Shape] = {
     **{f"stream_{slots}": lambda slots=slots: stream(slots) for slots in (1, 2, 3, 5, 8)},
     "prefetch_2": lambda: prefetch(2, 1, guarded=False),
@@ -210,9 +238,14 @@ REGULAR: dict[str, Shape] = {
     "sibling_loops_4": lambda: sibling_loops(4),
     "two_lease_shapes": two_lease_shapes,
     "resident": resident,
+    "lagging_3_by_1": lambda: lagging(3, 1),
+    "lagging_5_by_3": lambda: lagging(5, 3),
     "arms_on_different_pipes": arms_on_different_pipes,
     "inner_loop_alternates": inner_loop_alternates,
 }
+
+SHAPES: dict[str, Shape] = {**REGULAR, "resident_slots_3": lambda: resident_slots(3)}
+"""With those that are right, but in which a loop waits for all of another one."""
 
 TRIPS = (0, 1, 2, 3, 5, 8)
 
@@ -228,9 +261,20 @@ def _faults(shape: Shape) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("name", REGULAR)
+@pytest.mark.parametrize("name", SHAPES)
 def test_fenced_right_for_every_trip_count(name: str):
-    assert _faults(REGULAR[name]) == []
+    assert _faults(SHAPES[name]) == []
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_right_values_however_late_the_pipes_run(name: str):
+    """For 0 to 2 N + 1 trips of an inner loop (all up to three slots) in 0, 1 or 2 trips of an outer one."""
+    kernel = SHAPES[name]()
+    module, _ = lowered(kernel)
+    slots = max(kernel.sets.values())
+    for n in range(2 * slots + 2) if slots < 4 else (0, 1, slots - 1, slots, slots + 1, 2 * slots + 1):
+        for m in (0, 1, 2) if "%m" in kernel.text().split("{", 2)[2] else (0,):
+            assert wrong_runs(module, {"n": n, "m": m}) == []
 
 
 @pytest.mark.parametrize("name", REGULAR)
