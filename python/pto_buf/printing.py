@@ -3,7 +3,7 @@
 from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, TypeAttribute
+from xdsl.ir import Attribute, SSAValue, TypeAttribute
 from xdsl.printer import Printer
 
 
@@ -15,6 +15,18 @@ class RememberingPrinter(Printer):
         # By identity, since hashing a large type costs as much as printing it; the type is kept, so that its identity
         # is not given to another one.
         self._texts: dict[int, tuple[Attribute, str]] = {}
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        """As xDSL's, but `x_1` as a name of its own and the second value called `x` never get one name."""
+        if value not in self._ssa_values and (hint := value.name_hint):
+            names = self.ssa_names
+            count = names.get(hint, 0)
+            while (name := f"{hint}_{count}" if count else hint) in names and count:
+                count += 1
+            names[hint] = count + 1
+            names.setdefault(name, 1)
+            self._ssa_values[value] = name
+        return super().print_ssa_value(value)
 
     def print_attribute(self, attribute: Attribute) -> None:
         """As xDSL's, from memory where possible."""

@@ -61,6 +61,24 @@ def test_declared_sets_take_their_room_first():
     assert counts(ir(text)) == {"big": 5, "t": 1}
 
 
+def test_tiles_of_one_pipe_give_way_to_those_that_pipes_hand_over():
+    """Four tiles of 32 KiB: with one slot for `b` and `c`, `a` and `d` have room for two; a hint speaks of no other."""
+    text = """
+    @pl.jit.incore
+    def k(x: pl.Tensor[[512, 128], pl.FP32], y: pl.Out[pl.Tensor[[512, 128], pl.FP32]]):
+        for i in pl.pipeline(8, stage={stage}):
+            a = pl.load(x, [i * 64, 0], [64, 64])
+            b = pl.recip(a)
+            c = pl.recip(b)
+            d = pl.recip(c)
+            y = pl.store(d, [i * 64, 0], y)
+    """.replace("64]", "120]")
+    said: list[Diagnostic] = []
+    module = read(FILE, source=source(text.format(stage=3)), warn=said.append)
+    assert counts(module) == {"a": 2, "b": 1, "c": 1, "d": 2}
+    assert [one.message.partition(":")[0] for one in said] == ["'a' asked for 3, got 2", "'d' asked for 3, got 2"]
+
+
 def test_an_accumulate_chain_is_one_tile():
     text = """
     @pl.jit.incore

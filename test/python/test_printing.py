@@ -3,6 +3,8 @@
 from io import StringIO
 
 import pytest
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.printer import Printer
 
 from pto_buf.printing import text_of
@@ -27,3 +29,12 @@ def test_text_is_that_of_xdsl(generic: bool, debuginfo: bool):
     assert text == stream.getvalue() + "\n"
     again = parse_text(make_context(), text, "k.mlir")
     assert again.is_structurally_equivalent(module)
+
+
+def test_two_values_never_get_one_name():
+    """The third value called `x` would be `x_2`, which another has for its name."""
+    values = [arith.ConstantOp(IntegerAttr(number, 64)) for number in range(6)]
+    for value, hint in zip(values, ["x_2_0", "x", "x", "x", "x", "x_2_0"], strict=True):
+        value.result.name_hint = hint
+    names = [line.split()[0] for line in text_of(ModuleOp([*values])).splitlines() if "constant" in line]
+    assert names == ["%x_2", "%x", "%x_1", "%x_3", "%x_4", "%x_2_1"]

@@ -6,14 +6,14 @@ from xdsl.ir import SSAValue
 
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend.arguments import Arguments
-from pto_buf.frontend.columns import seen_as
+from pto_buf.frontend.columns import is_column, seen_as, turned
 from pto_buf.frontend.compute import tile_of, typed_number
-from pto_buf.frontend.emission import emit
+from pto_buf.frontend.emission import Inputs, Words, emit
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.memory import dest_or_new, tile_spec
 from pto_buf.frontend.scalars import number
 from pto_buf.frontend.tiles import whatever
-from pto_buf.frontend.values import Value
+from pto_buf.frontend.values import Tile, Value
 from pto_buf.hw import Space
 from pto_buf.tile import TileSpec
 
@@ -39,7 +39,20 @@ def _asked(args: Arguments, dtype: str) -> TileSpec:
 
 
 def _filled(args: Arguments, spec: TileSpec, name: str) -> Value:
-    return emit(args, rows_by_dsl()["expands"], {"value": _number(args, name, spec.dtype)}, {}, spec)
+    ins = {"value": _number(args, name, spec.dtype)}
+    return _emit_seen_as(args, "expands", ins, spec, turned(spec) if is_column(spec) else spec)
+
+
+def _emit_seen_as(
+    args: Arguments, op: str, ins: Inputs, result: TileSpec, seen: TileSpec, words: Words | None = None
+) -> Tile:
+    """A tile that an op makes of numbers, in the shape and type `seen` in which the op can."""
+    row = rows_by_dsl()[op]
+    if seen == result:
+        return emit(args, row, ins, {}, result, words)
+    dest = dest_or_new(args, result.space, (result.rows, result.cols), result.dtype)
+    emit(args.with_value("out", seen_as(args.ctx, args.node, dest, seen)), row, ins, {}, seen, words)
+    return whatever(dest)
 
 
 def _number(args: Arguments, name: str, dtype: str) -> SSAValue:
@@ -56,13 +69,9 @@ def ramp(args: Arguments) -> Value:
     """`ci(start, shape, dtype=INT32, descending=False)`, also called `arange`: start, start + 1, ... along a row."""
     dtype = args.dtype("dtype") if "dtype" in args else "i32"
     words = {"descending": "true" if args.static("descending", False) is True else "false"}
-    row, ins, result = rows_by_dsl()["ci"], {"start": _number(args, "start", dtype)}, _asked(args, dtype)
-    if not dtype.startswith("ui"):
-        return emit(args, row, ins, {}, result, words)
+    result = _asked(args, dtype)
     plain = replace(result, dtype=dtype.removeprefix("u"))  # numbers have no sign of their own: the bits are the same
-    dest = dest_or_new(args, result.space, (result.rows, result.cols), dtype)
-    emit(args.with_value("out", seen_as(args.ctx, args.node, dest, plain)), row, ins, {}, plain, words)
-    return whatever(dest)
+    return _emit_seen_as(args, "ci", {"start": _number(args, "start", dtype)}, result, plain, words)
 
 
 def triangle(args: Arguments) -> Value:

@@ -2,8 +2,9 @@
 
 A tile made inside `pl.pipeline(stage=F)` gets F slots of its own, indexed by the trip of the innermost such loop, so
 that F trips can be in flight; every other tile gets one. Where F do not fit, fewer: judged in each space on all sets
-of the kernel. A set that continues another (an accumulate chain, an update in place) is that set. A tile carried from
-trip to trip while its successor is made has two slots that take turns, whatever loop that is.
+of the kernel, and first for tiles that one pipe alone works on, since its ops wait for each other anyway. A set that
+continues another (an accumulate chain, an update in place) is that set. A tile carried from trip to trip while its
+successor is made has two slots that take turns, whatever loop that is.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,13 +13,14 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from pto_buf.dialect.ptobuf import AllocSlotsOp, SlotSelectOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoOp, SlotSelectOp
+from pto_buf.dialect.tile_op import TileOp
 from pto_buf.errors import Diagnostic, Place, Severity
 from pto_buf.frontend.builder import Builder
 from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.kinds import COUNT
 from pto_buf.frontend.names import spelling
-from pto_buf.hw import MAX_SLOTS, Space, Target
+from pto_buf.hw import MAX_SLOTS, Pipe, Space, Target
 from pto_buf.memory.footprint import slot_stride
 from pto_buf.tile import TileSpec
 
@@ -88,7 +90,7 @@ def place_sets(
     warnings: list[Diagnostic] = []
     for one in owned:
         count, asked = counts[id(one)], _asked(one)
-        if count < asked:
+        if count < asked and len(_pipes(one, target)) > 1:
             warnings.append(_hint(one, asked, count, target))
         index = one.pipeline.slot_index(count, builder) if count > one.count and one.pipeline is not None else None
         _rotate(one, count, index, builder)
@@ -124,19 +126,34 @@ def _fit(sets: Sequence[OwnedSet], free: int, target: Target) -> dict[int, int]:
     def total(counts: dict[int, int]) -> int:
         return sum(counts[key] * size[key] for key in counts)
 
+    if total(asked) <= free:
+        return asked
+    local = {id(one) for one in sets if len(_pipes(one, target)) < 2}
     counts = dict(least)
     for cap in range(max(asked.values()), 1, -1):
-        capped = {key: max(least[key], min(want, cap)) for key, want in asked.items()}
+        capped = {key: least[key] if key in local else max(least[key], min(want, cap)) for key, want in asked.items()}
         if total(capped) <= free:
             counts = capped
             break
     left = free - total(counts)
-    for one in sorted(sets, key=lambda one: size[id(one)]):
+    for one in sorted(sets, key=lambda one: (id(one) in local, size[id(one)])):
         key = id(one)
         more = max(0, min(asked[key] - counts[key], left // size[key]))
         counts[key] += more
         left -= more * size[key]
     return counts
+
+
+def _pipes(one: OwnedSet, target: Target) -> set[Pipe]:
+    """The pipes that work on the slots of a set."""
+    found: set[Pipe] = set()
+    for select in one.selects:
+        for op in (use.operation for use in select.slot.uses):
+            values = [op.value] if isinstance(op, IntoOp) and select.slot in tuple(op.outs) else []
+            for user in (op, *(use.operation for value in values for use in value.uses)):
+                if isinstance(user, TileOp):
+                    found.update(user.form(target).pipes)
+    return found
 
 
 def _hint(one: OwnedSet, asked: int, count: int, target: Target) -> Diagnostic:

@@ -87,6 +87,8 @@ def convert(ctx: Context, value: Scalar, dtype: str) -> Scalar:
     """A scalar as another type."""
     if value.dtype == dtype:
         return value
+    if "index" in (value.dtype, dtype) and (_is_float(value.dtype) or _is_float(dtype)):
+        value = convert(ctx, value, "i64")  # no op does both
     target = scalar_type(dtype)
     assert target is not None
     return Scalar(ctx.builder.pure(_conversion(value.dtype, dtype), (value.ssa,), target), dtype, value.lo, value.hi)
