@@ -16,11 +16,13 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from pto_buf.errors import DiagnosticError, Note, Place, UsageError
+from pto_buf.frontend import blocks
 from pto_buf.sim.compare import Mismatch, compare
 from pto_buf.sim.launch import launch_with, narrowed, split_arguments
 from pto_buf.sim.orders import Order, order_named
 from pto_buf.sim.simulate import Run, simulate
 from pto_buf.sim.standins.imports import PACKAGES, absent, standing_in
+from pto_buf.sim.standins.runtime import launching
 from pto_buf.sim.standins.session import Compile, Session, session
 from pto_buf.source import parse_text, read_source
 from pto_buf.universe import make_context
@@ -150,10 +152,10 @@ def run_cases(
     for case in chosen:
         if case.kernel not in modules:
             modules[case.kernel] = compile(str(path), case.kernel, target, None)
-        yield run_case(case, modules[case.kernel], how, seed)
+        yield run_case(case, modules[case.kernel], how, seed, blocks(path, case.kernel))
 
 
-def run_case(case: Case, module: ModuleOp, order: Order, seed: int = SEED) -> CaseResult:
+def run_case(case: Case, module: ModuleOp, order: Order, seed: int = SEED, blocks: int = 1) -> CaseResult:
     """Run one case on a compiled kernel and compare what the reference names with what the kernel leaves.
 
     Inputs in a wider float type than the kernel takes are rounded to it first, for the reference too.
@@ -163,7 +165,7 @@ def run_case(case: Case, module: ModuleOp, order: Order, seed: int = SEED) -> Ca
     inputs = narrowed(module, given)
     expected = case.reference({name: _as(value, given[name]) for name, value in inputs.items()})
     arrays, numbers = split_arguments(inputs)
-    run = simulate(launch_with(module, arrays, numbers), order)
+    run = simulate(launch_with(module, arrays, numbers, blocks=blocks), order)
     mismatches = compare(run.arrays, expected) if not run.faults else ()
     return CaseResult(case, run, mismatches, time.perf_counter() - start)
 
@@ -181,7 +183,7 @@ def run_script(
     root: str | Path = "build_output",
     shadow: bool = False,
 ) -> int:
-    """Run a script as its author does, with `golden.run_jit` on the simulator. Returns its exit status.
+    """Run a script as its author does, with `golden.run_jit` and calls of kernels on the simulator. Returns its status.
 
     `root` is the folder for what each kernel's compilation leaves. Packages that are installed are used, unless
     `shadow` asks for the stand-ins in their place.
@@ -189,7 +191,7 @@ def run_script(
     """
     how = order_named(order) if isinstance(order, str) else order
     packages = PACKAGES if shadow else absent()
-    with session(Session(compile, how, Path(root))), standing_in(packages), _script(Path(path), arguments):
+    with session(Session(compile, how, Path(root))), launching(), standing_in(packages), _script(Path(path), arguments):
         try:
             runpy.run_path(str(path), run_name="__main__")
         except SystemExit as leaving:

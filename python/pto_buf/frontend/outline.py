@@ -130,6 +130,31 @@ class _Finder:
         return value.path if isinstance(value, Symbol) else None
 
 
+def is_output(annotation: ast.expr, names: Mapping[str, object]) -> bool:
+    """Whether a parameter is declared `pl.Out[...]` or `pl.InOut[...]`."""
+    if not isinstance(annotation, ast.Subscript):
+        return False
+    try:
+        return evaluate(annotation.value, names.__getitem__) in (Symbol("Out"), Symbol("InOut"))
+    except NotConstantError:
+        return False
+
+
+def spmd_count(loop: ast.For, names: Mapping[str, object]) -> int | None:
+    """The constant N of a `for ... in pl.spmd(N)`."""
+    call = loop.iter
+    if not isinstance(call, ast.Call):
+        return None
+    counts = [*call.args[:1], *(keyword.value for keyword in call.keywords if keyword.arg == "core_num")]
+    try:
+        if evaluate(call.func, names.__getitem__) != Symbol("spmd") or not counts:
+            return None
+        found = evaluate(counts[0], names.__getitem__)
+    except NotConstantError:
+        return None
+    return found if isinstance(found, int) and found > 0 else None
+
+
 def _hint(call: ast.expr) -> str | None:
     if not isinstance(call, ast.Call):
         return None

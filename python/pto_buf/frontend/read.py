@@ -1,5 +1,6 @@
 """Reading a source file into a module of `ptobuf` kernels."""
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from pto_buf.frontend.context import SourceText, SpannedSource
 from pto_buf.frontend.kernel import read_kernel
 from pto_buf.frontend.module import Function, Kind, parse, scan
 from pto_buf.frontend.objects import file_of, functions_of
+from pto_buf.frontend.outline import is_output, spmd_count
 from pto_buf.frontend.samples import Shaped
 from pto_buf.hw import A2A3, Target
 
@@ -25,6 +27,28 @@ def kernels(path: str | Path, source: str | None = None) -> list[str]:
     """
     text = _text(path, source)
     return list(_kernels(scan(parse(text, str(path)), Path(path).parent).functions))
+
+
+def outputs(path: str | Path, entry: str) -> list[str]:
+    """The parameters of a kernel that are declared `pl.Out` or `pl.InOut`. Raises DiagnosticError as `blocks`."""
+    module = scan(parse(_text(path, None), str(path)), Path(path).parent)
+    (function,) = _chosen(module.functions, entry, str(path)).values()
+    parameters = [*function.node.args.posonlyargs, *function.node.args.args]
+    return [one.arg for one in parameters if one.annotation is not None and is_output(one.annotation, function.globals)]
+
+
+def blocks(path: str | Path, entry: str) -> int:
+    """The number of blocks that a kernel is for: the constant of its `pl.spmd(N)`, 1 where it has none.
+
+    Raises DiagnosticError for a file that cannot be read or has no such kernel.
+    """
+    (function,) = _chosen(
+        scan(parse(_text(path, None), str(path)), Path(path).parent).functions, entry, str(path)
+    ).values()
+    for node in ast.walk(function.node):
+        if isinstance(node, ast.For) and (count := spmd_count(node, function.globals)) is not None:
+            return count
+    return 1
 
 
 def _kernels(functions: Mapping[str, Function]) -> dict[str, Function]:
@@ -159,8 +183,15 @@ def _chosen(functions: Mapping[str, Function], entry: str | None, file: str) -> 
     matching = {name: one for name, one in every.items() if name.rpartition(".")[2] == entry}
     if len(matching) == 1:
         return matching
-    what = f"'{entry}' names several kernels" if matching else f"has no kernel '{entry}'"
-    raise DiagnosticError.at(Place(file), what, help=f"there is: {', '.join(matching or every)}", kind="no-kernel")
+    host = functions.get(entry)
+    if matching:
+        what = f"'{entry}' names several kernels"
+    elif host is not None and host.kind is Kind.HOST:
+        what = f"'{entry}' is orchestration, which is not compiled"
+    else:
+        what = f"has no kernel '{entry}'"
+    place = Place(file) if host is None else Place(file, host.node.lineno, host.node.col_offset + 1)
+    raise DiagnosticError.at(place, what, help=f"there is: {', '.join(matching or every)}", kind="no-kernel")
 
 
 def _symbols(chosen: Mapping[str, Function]) -> dict[str, str]:

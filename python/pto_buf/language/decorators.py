@@ -1,7 +1,8 @@
 """Decorators. They remember where a kernel's source stands; `pto_buf.compile` reads it there."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar, overload
 
@@ -10,6 +11,11 @@ from pto_buf.language.values import outside
 __all__ = ["KernelSource", "ProgramSource", "func_attr", "function", "inline", "jit", "program"]
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+
+LAUNCH: ContextVar["Callable[[KernelSource, Sequence[Any], Mapping[str, Any]], Any] | None"] = ContextVar(
+    "launch", default=None
+)
+"""What calling a kernel with arguments does; None where kernels are only read."""
 
 
 @dataclass(frozen=True)
@@ -22,7 +28,10 @@ class KernelSource:
     function: Callable[..., Any] = field(repr=False, compare=False)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        outside(f"{self.entry}(...)")
+        launch = LAUNCH.get()
+        if launch is None:
+            outside(f"{self.entry}(...)")
+        return launch(self, args, kwargs)
 
 
 @dataclass(frozen=True)

@@ -221,4 +221,5 @@ CASES = {
         },
         _two,
     ),
+    "tiled_over_blocks": _case((4 * M, KT), (KT, N), (4 * M, N)),
 }

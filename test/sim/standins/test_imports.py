@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -22,8 +23,14 @@ def test_every_package_is_found_under_its_usual_name_and_gone_afterwards() -> No
 
 
 def test_a_module_that_is_not_among_them_names_the_package() -> None:
-    with standing_in(["pypto"]), pytest.raises(ModuleNotFoundError, match=r"module pypto\.runtime .* install pypto"):
-        importlib.import_module("pypto.runtime")
+    with standing_in(["pypto"]), pytest.raises(ModuleNotFoundError, match=r"module pypto\.backend .* install pypto"):
+        importlib.import_module("pypto.backend")
+
+
+def test_a_folder_of_the_name_is_no_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "some_checkout" / "python").mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert absent(["some_checkout"]) == ("some_checkout",)
 
 
 def test_real_packages_are_not_absent_and_are_hidden_only_on_request() -> None:

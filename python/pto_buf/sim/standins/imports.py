@@ -13,12 +13,16 @@ from pto_buf.sim.standins.missing import Missing
 
 STANDINS: Mapping[str, str] = {
     "torch": "pto_buf.sim.standins.torch",
+    "torch.nn": "pto_buf.sim.standins.torch.nn",
+    "torch.nn.functional": "pto_buf.sim.standins.torch.functional",
+    "torch.testing": "pto_buf.sim.standins.torch.testing",
     "golden": "pto_buf.sim.standins.golden",
     "golden.runner": "pto_buf.sim.standins.golden.runner",
     "golden.spec": "pto_buf.sim.standins.golden.spec",
     "golden.validation": "pto_buf.sim.standins.golden.compare",
     "pypto": "pto_buf.sim.standins.pypto",
     "pypto.language": "pto_buf.language",
+    "pypto.runtime": "pto_buf.sim.standins.runtime",
     "pypto.pypto_core": "pto_buf.sim.standins.pypto",
     "pypto.pypto_core.passes": "pto_buf.sim.standins.pypto",
 }
@@ -54,7 +58,13 @@ class _Finder(Loader):
 
 def absent(packages: Iterable[str] = PACKAGES) -> tuple[str, ...]:
     """Which of the packages cannot be imported here."""
-    return tuple(name for name in packages if name not in sys.modules and importlib.util.find_spec(name) is None)
+    return tuple(name for name in packages if name not in sys.modules and not _is_there(name))
+
+
+def _is_there(name: str) -> bool:
+    """Whether a package can be imported. A folder of that name, a checkout beside the script say, is no package."""
+    spec = importlib.util.find_spec(name)
+    return spec is not None and spec.loader is not None and spec.origin is not None
 
 
 @contextmanager

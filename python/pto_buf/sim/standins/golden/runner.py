@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pto_buf.errors import DiagnosticError, UsageError
+from pto_buf.frontend import blocks
 from pto_buf.hw import TARGETS
 from pto_buf.sim.launch import launch_with
 from pto_buf.sim.simulate import simulate
@@ -72,12 +73,14 @@ def run_jit(
         print(f"[RUN] without effect on the simulator: {', '.join(unused)}", flush=True)
     if os.environ.get("PYPTO_BENCH") == "1":
         print("[RUN] benchmark skipped: the simulator has no device times", flush=True)
-    work_dir = _work_dir(fn.entry, config)
+    work_dir = work_dir_for(fn.entry, config)
     error: str | None = None
-    with _stage(f"compile {fn.entry} for {_target(config)}"):
-        module = current().compile(fn.file, fn.entry, _target(config), work_dir)
+    with _stage(f"compile {fn.entry} for {target_of(config)}"):
+        module = current().compile(fn.file, fn.entry, target_of(config), work_dir)
     if not compile_only:
-        error = _run(module, specs, golden_fn, (rtol, atol), compare_fn, work_dir / "data" if save_data else None)
+        kept = work_dir / "data" if save_data else None
+        count = blocks(fn.file, fn.entry)
+        error = _run(module, count, specs, golden_fn, (rtol, atol), compare_fn, kept)
     print(f"[RUN] passed={error is None} work_dir={work_dir}", flush=True)
     return RunResult(error is None, error, time.perf_counter() - start, work_dir)
 
@@ -85,14 +88,16 @@ def run_jit(
 run = run_jit
 
 
-def _target(config: Mapping[str, Any]) -> str:
+def target_of(config: Mapping[str, Any]) -> str:
+    """The chip that a configuration names. Raises UsageError."""
     platform = str(config.get("platform") or "a2a3").removesuffix("sim")
     if platform not in TARGETS:
         raise UsageError(f"there is no platform '{platform}'", f"there is: {', '.join(TARGETS)}")
     return platform
 
 
-def _work_dir(name: str, config: Mapping[str, Any]) -> Path:
+def work_dir_for(name: str, config: Mapping[str, Any]) -> Path:
+    """A folder for the results of a run, as the configuration has it or a new one. Raises UsageError."""
     asked = config.get("save_kernels_dir")
     if asked is not None:
         path = Path(asked)
@@ -111,6 +116,7 @@ def _work_dir(name: str, config: Mapping[str, Any]) -> Path:
 
 def _run(
     module: Any,
+    count: int,
     specs: Sequence[TensorSpec | ScalarSpec],
     golden_fn: Callable[[dict[str, Any]], Any] | None,
     tolerances: tuple[float, float],
@@ -128,6 +134,7 @@ def _run(
         module,
         {spec.name: to_numpy(values[spec.name]) for spec in tensors},
         {spec.name: spec.value.item() for spec in specs if isinstance(spec, ScalarSpec)},
+        blocks=count,
     )
     with _stage("simulate"):
         result = simulate(launch, current().order)

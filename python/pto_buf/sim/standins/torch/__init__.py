@@ -6,6 +6,8 @@ from typing import Any
 
 from pto_buf.sim.standins.missing import Missing
 from pto_buf.sim.standins.torch import creation, dtypes, functions
+from pto_buf.sim.standins.torch import nn as nn
+from pto_buf.sim.standins.torch import testing as testing
 from pto_buf.sim.standins.torch.dtypes import dtype as dtype
 from pto_buf.sim.standins.torch.limits import finfo, iinfo
 from pto_buf.sim.standins.torch.tensor import OPS, Size, Tensor, device
@@ -44,6 +46,7 @@ def set_num_threads(count: int) -> None:
 def _names() -> dict[str, Any]:
     found: dict[str, Any] = dict(dtypes.ALL)
     found.update(OPS)
+    found["numel"] = Tensor.numel
     found.update({name: getattr(creation, name) for name in _CREATION})
     found.update({name: getattr(functions, name) for name in _SEVERAL})
     found.update({"inf": math.inf, "nan": math.nan, "pi": math.pi, "concat": functions.cat})
