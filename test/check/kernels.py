@@ -15,6 +15,7 @@ _LAYOUTS = {
 _BYTES = {"vec": 4096, "mat": 16384, "left": 4096, "right": 4096, "acc": 1024}
 _OPS = {ast.Add: "addi", ast.Sub: "subi", ast.Mult: "muli", ast.FloorDiv: "divui", ast.Mod: "remui", ast.BitAnd: "andi"}
 _COMPARISONS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
+_CLASSES = {"MTE2": "TLOAD", "V": "TVEC", "MTE3": "TSTORE_VEC"}
 _CALLS = {"min": "minsi", "max": "maxsi", "rems": "remsi", "minu": "minui", "maxu": "maxui"}
 
 
@@ -31,7 +32,7 @@ class Kernel:
     def __init__(self, args: str = "n", arch: str = "a3", kind: str | None = "vector", arrays: str = "g h"):
         self._arrays = arrays.split()
         names = [f"%{name}: !pto.ptr<f32>" for name in self._arrays]
-        names += [f"%{name}: index" for name in args.split()] + ["%x: f32"]
+        names += [f"%{name}: index" for name in args.split()] + ["%x: f32", "%table: !pto.ptr<i32>"]
         self._head = (
             f'module attributes {{pto.target_arch = "{arch}"}} {{\n  func.func @kernel({", ".join(names)}) '
             f"attributes {{pto.entry{'' if kind is None else f', pto.kernel_kind = #pto.kernel_kind<{kind}>'}}} {{\n"
@@ -42,6 +43,7 @@ class Kernel:
         self._depth = 2
         self._count = 0
         self._values: list[dict[str, str]] = [{}]
+        self._sizes: dict[str, int] = {}
         for name in args.split():
             self._values[0][name] = f"%{name}"
         for name in self._arrays:
@@ -76,7 +78,7 @@ class Kernel:
             case ast.Constant(value=int(value)):
                 return self._make(f"arith.constant {value} : index")
             case ast.Name(id=name):
-                return next(scope[name] for scope in reversed(self._values) if name in scope)
+                return self._value(name)
             case ast.BinOp(left=left, op=op, right=right):
                 a, b = self._expression(left), self._expression(right)
                 return self._make(f"arith.{_OPS[type(op)]} {a}, {b} : index")
@@ -100,6 +102,27 @@ class Kernel:
     def let(self, name: str, expression: str) -> None:
         self._values[-1][name] = self.index(expression)
 
+    def read(self, name: str, offset: str | int) -> None:
+        """A number of the table in global memory: it may be anything."""
+        word = self._make(f"pto.load_scalar %table[{self.index(offset)}] : !pto.ptr<i32> -> i32")
+        self._values[-1][name] = self._make(f"arith.index_cast {word} : i32 to index")
+
+    def ids(self, name: str, size: int) -> None:
+        """An array of event ids, for `put` and `get`."""
+        self._sizes[name] = size
+        self._values[-1][name] = self._make(f"pto.declare_eventid_array -> !pto.eventid_array<{size}>")
+
+    def put(self, array: str, at: str | int, value: str | int) -> None:
+        where = f"{self._value(array)}[{self.index(at)}]"
+        self._emit(f"pto.eventid_array_set {where}, {self.index(value)} : !pto.eventid_array<{self._sizes[array]}>")
+
+    def get(self, name: str, array: str, at: str | int) -> None:
+        where = f"{self._value(array)}[{self.index(at)}]"
+        self._values[-1][name] = self._make(f"pto.eventid_array_get {where} : !pto.eventid_array<{self._sizes[array]}>")
+
+    def _value(self, name: str) -> str:
+        return next(scope[name] for scope in reversed(self._values) if name in scope)
+
     # --- memory ---
 
     def slots(self, name: str, count: int = 1, space: str = "vec", base: int | None = None, stride: int | None = None):
@@ -113,7 +136,13 @@ class Kernel:
         return f"!pto.tile_buf<{space}, {_LAYOUTS[space]}>"
 
     def _tile(self, slot: str) -> tuple[str, str]:
-        """`P[i % 2]`, or `P` for its first slot: the tile and its type."""
+        """`P[i % 2]`, or `P` for its first slot, and perhaps `@row` for 8 rows of it: the tile and its type."""
+        slot, _, row = slot.partition("@")
+        if row:
+            tile, type = self._tile(slot)
+            part = type.replace("16x64", "8x64")
+            start, zero = self.index(row), self.index(0)
+            return self._make(f"pto.subview {tile}[{start}, {zero}] sizes [8, 64] : {type} -> {part}"), part
         name, _, rest = slot.partition("[")
         pool = self._pools[name]
         at = self.index(f"({rest.removesuffix(']') or '0'}) * {pool.stride} + {pool.base}")
@@ -135,13 +164,15 @@ class Kernel:
         self._emit(f"pto.{name} ins({values} : {types}) outs({out[0]} : {out[1]})")
 
     def load(self, slot: str, array: str = "g", row: str | int = 0) -> None:
-        window = self._window(array, row, "64x64" if self._pools[slot.partition("[")[0]].space == "mat" else "16x64")
-        self._op("tload", [window], self._tile(slot))
+        self._op("tload", [self._window(array, row, self._extent(slot))], self._tile(slot))
 
     def store(self, slot: str, array: str = "h", row: str | int = 0) -> None:
         tile = self._tile(slot)
-        shape = "16x16" if self._pools[slot.partition("[")[0]].space == "acc" else "16x64"
-        self._op("tstore", [tile], self._window(array, row, shape))
+        self._op("tstore", [tile], self._window(array, row, self._extent(slot)))
+
+    def _extent(self, slot: str) -> str:
+        shapes = {"mat": "64x64", "acc": "16x16", "vec": "8x64" if "@" in slot else "16x64"}
+        return shapes[self._pools[slot.partition("[")[0].partition("@")[0]].space]
 
     def vector(self, out: str, *ins: str) -> None:
         tiles = [self._tile(slot) for slot in ins]
@@ -191,22 +222,53 @@ class Kernel:
     def barrier(self, pipe: str = "ALL") -> None:
         self._emit(f"pto.barrier #pto.pipe<PIPE_{pipe}>")
 
+    def record(self, pair: str, lane: int = 0) -> None:
+        """A set that names classes of ops."""
+        self._event("record_event", pair, lane)
+
+    def recorded(self, pair: str, lane: int = 0) -> None:
+        """The wait for it."""
+        self._event("wait_event", pair, lane)
+
+    def _event(self, what: str, pair: str, lane: int) -> None:
+        src, dst = (f"#pto.pipe_event_type<{_CLASSES[pipe]}>" for pipe in pair.split(">"))
+        self._emit(f"pto.{what}[{src}, {dst}, #pto.event<EVENT_ID{lane}>]")
+
+    def class_barrier(self, pipe: str) -> None:
+        self._emit(f"pto.barrier_sync[<{_CLASSES[pipe]}>]")
+
+    def lock(self, pipe: str, id: str | int) -> None:
+        """The pipe takes a buffer lock (a5)."""
+        self._lock("get_buf", pipe, id)
+
+    def unlock(self, pipe: str, id: str | int) -> None:
+        self._lock("rls_buf", pipe, id)
+
+    def _lock(self, what: str, pipe: str, id: str | int) -> None:
+        known = isinstance(id, int) or id.isdigit()
+        number = str(id) if known else self.index(id)
+        self._emit(f"pto.{what}{'' if known else '_dyn'} [#pto.pipe_event_type<{_CLASSES[pipe]}>, {number}]")
+
     # --- several cores ---
 
     @contextmanager
-    def section(self, core: str) -> Iterator[None]:
-        """`cube` or `vector`, of a kernel whose kind is None."""
+    def section(self, core: str, asks: bool = True) -> Iterator[None]:
+        """`cube` or `vector`, of a kernel whose kind is None. A vector core `asks` which one it is: `sub`."""
         with self._block(f"pto.section.{core} {{", {}):
-            if core == "vector":
+            if core == "vector" and asks:
                 wide = self._make("pto.get_subblock_idx")
                 self._values[-1]["sub"] = self._make(f"arith.index_cast {wide} : i64 to index")
             yield
 
-    def signal(self, pipe: str, id: int) -> None:
-        self._emit(f"pto.sync.set <PIPE_{pipe}>, {id}")
+    def signal(self, pipe: str, id: str | int) -> None:
+        self._between("set", pipe, id)
 
-    def hear(self, pipe: str, id: int) -> None:
-        self._emit(f"pto.sync.wait <PIPE_{pipe}>, {id}")
+    def hear(self, pipe: str, id: str | int) -> None:
+        self._between("wait", pipe, id)
+
+    def _between(self, what: str, pipe: str, id: str | int) -> None:
+        number = str(id) if isinstance(id, int) or id.isdigit() else self.index(id)
+        self._emit(f"pto.sync.{what} <PIPE_{pipe}>, {number}")
 
     # --- control flow ---
 
@@ -226,6 +288,35 @@ class Kernel:
         counter = self._name()
         with self._block(f"scf.for {counter} = {bounds[0]} to {bounds[1]} step {bounds[2]} {{", {name: counter}):
             yield
+
+    @contextmanager
+    def carrying(
+        self, name: str, lower: str | int, upper: str | int, carried: str, start: str | int, after: str
+    ) -> Iterator[None]:
+        """A loop that hands a number on from trip to trip; `after` is what it becomes, in terms of itself."""
+        bounds = [self.index(bound) for bound in (lower, upper, 1, start)]
+        counter, value, result = self._name(), self._name(), self._name()
+        head = (
+            f"{result} = scf.for {counter} = {bounds[0]} to {bounds[1]} step {bounds[2]} "
+            f"iter_args({value} = {bounds[3]}) -> (index) {{"
+        )
+        with self._block(head, {name: counter, carried: value}):
+            yield
+            self._emit(f"scf.yield {self.index(after)} : index")
+        self._values[-1][carried] = result
+
+    @contextmanager
+    def repeat(self, name: str, start: str | int, condition: str, after: str) -> Iterator[None]:
+        """A while loop over a number that starts so, is asked the condition, and becomes `after`."""
+        first, value, passed, result = self.index(start), self._name(), self._name(), self._name()
+        with self._block(f"{result} = scf.while ({value} = {first}) : (index) -> index {{", {name: value}):
+            self._emit(f"scf.condition({self.index(condition)}) {value} : index")
+        self._lines.pop()
+        with self._block("} do {", {name: passed}):
+            self._emit(f"^bb0({passed}: index):")
+            yield
+            self._emit(f"scf.yield {self.index(after)} : index")
+        self._values[-1][name] = result
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:

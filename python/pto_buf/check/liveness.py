@@ -12,10 +12,8 @@ from pto_buf.check.program import (
     Instruction,
     Jump,
     Leave,
-    Local,
-    Run,
 )
-from pto_buf.check.survey import Demand, terms_of
+from pto_buf.check.survey import Demand, all_terms_of, terms_of
 from pto_buf.check.terms import Term, variables
 
 Keys = frozenset[int]
@@ -37,14 +35,9 @@ def live_variables(code: Code, windows: bool) -> list[Keys]:
     def uses(one: Instruction, after: Keys) -> Keys:
         if isinstance(one, Assign):
             return _of_terms(term for var, term in one.pairs if var.key in after)
-        found = _of_terms(terms_of(one))
+        found = _of_terms(all_terms_of(one) if windows else terms_of(one))
         if isinstance(one, Leave) and one.loop.counter is not None and one.loop.upper is not None:
             found |= _of_terms((one.loop.counter, one.loop.upper))
-        if windows and isinstance(one, Run):
-            for touch in one.touches:
-                if not isinstance(touch.where, Local):
-                    where = touch.where
-                    found |= _of_terms((where.base, *where.shape, *where.strides, *where.offsets, *where.extents))
         return found
 
     return _backwards(code.instructions, uses)

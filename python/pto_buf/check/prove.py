@@ -28,7 +28,7 @@ from pto_buf.check.program import (
     Signal,
     WaitFlag,
 )
-from pto_buf.check.survey import Demand, Forms, between_cores, forms_of, terms_of
+from pto_buf.check.survey import Demand, Forms, all_terms_of, between_cores, forms_of, terms_of
 from pto_buf.check.terms import Term
 from pto_buf.check.tracker import Tracker, make_tracker
 from pto_buf.check.values import ValueSets
@@ -274,7 +274,7 @@ class Prover:
         wider = _WIDER if stage == _LAST_STAGE else 0
         followed = {form: (low - wider, high + wider) for form, (low, high) in forms.bounds.items()}
         scope = Scope(followed, dict(moduli), self._prepared.known)
-        residues = live_residues(self._code, terms_of, stage > 0)
+        residues = live_residues(self._code, terms_of if window is None else all_terms_of, stage > 0)
         if window is None:
             bits = lay_out(goals, self._ground, self._model, self._cores)
             return kind(self._setting, scope, bits, residues, self._limit)
@@ -302,10 +302,12 @@ class Prover:
     # --- words ---
 
     def _alarm_words(self, alarm: Alarm) -> str:
-        one = self._code.instructions[alarm.at]
-        place = getattr(getattr(one, "site", None), "place", None)
-        where = f" at line {place.line}" if place is not None else ""
+        where = self._line_words(alarm.at)
         return f"a possible {alarm.fault.value}{where} could neither be ruled out nor be shown in a run"
+
+    def _line_words(self, at: int) -> str:
+        place = getattr(getattr(self._code.instructions[at], "site", None), "place", None)
+        return "" if place is None else f" at line {place.line}"
 
     def _blind_words(self, goal: Goal) -> str:
         if goal.line is not None:
@@ -315,7 +317,13 @@ class Prover:
         if goal.flag is not None:
             _, src, dst, lane = goal.flag
             return f"an event id of flag <{src.pto}>, <{dst.pto}>, that may be {lane}, could not be worked out"
-        return "an event id could not be worked out"
+        if goal.window is not None:
+            return f"where an access to global memory{self._line_words(goal.window[0])} lies could not be worked out"
+        if goal.atom is not None:
+            atom = self._ground.atoms[goal.atom]
+            return f"an address in {atom.space.buffer}, or a condition around it, could not be worked out"
+        where = "" if goal.lane is None else self._line_words(goal.lane)
+        return f"an event id{where} could not be worked out"
 
 
 def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:

@@ -20,6 +20,7 @@ from pto_buf.check.program import (
     SetFlag,
     Signal,
     WaitFlag,
+    Window,
 )
 from pto_buf.check.reason import divisor_of, mask_of, modulus_of
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of
@@ -265,6 +266,16 @@ def terms_of(one: Instruction) -> Iterator[Term]:
                 yield term
         case _:
             pass
+
+
+def all_terms_of(one: Instruction) -> Iterator[Term]:
+    """The same with those of global windows."""
+    yield from terms_of(one)
+    if isinstance(one, Run):
+        for touch in one.touches:
+            if isinstance(touch.where, Window):
+                where = touch.where
+                yield from (where.base, *where.shape, *where.strides, *where.offsets, *where.extents)
 
 
 # --- residues ----------------------------------------------------------------------------------------------------

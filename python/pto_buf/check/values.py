@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from itertools import product
+from math import prod
+from typing import TypeAlias
 
-from pto_buf.check.program import Assign, Code, Enter, Kind, Program
+from pto_buf.check.program import Assign, Code, Enter, Fresh, Kind, Program
 from pto_buf.check.reason import mask_of, modulus_of
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, constant_of, value_of
 
@@ -11,17 +13,24 @@ MOST = 1024
 """Values of one term at most; a term with more counts as anything."""
 
 _MOST_CARRIED = 64
+_FEW = 64
 
 Values = frozenset[int] | None
 """None: anything."""
+
+_Parts: TypeAlias = dict[Var | Node, frozenset[int]]
 
 
 class ValueSets:
     """Values of terms. A variable has those of everything that it is ever assigned."""
 
     def __init__(self, program: Program, code: Code, known: Mapping[int, int]):
-        self._of: dict[int, Values] = {key: frozenset({value}) for key, value in known.items()}
-        self._not_negative: dict[int, bool] = {}
+        self._of: dict[int, Values] = {info.var.key: None for info in program.variables}
+        self._not_negative = {info.var.key for info in program.variables if info.kind is Kind.ARGUMENT}
+        for info in program.variables:
+            if info.boolean and info.kind in (Kind.UNKNOWN, Kind.FIXED, Kind.ARGUMENT):
+                self._of[info.var.key] = frozenset({0, 1})
+        self._of.update({key: frozenset({value}) for key, value in known.items()})
         carried: dict[int, list[Term]] = {}
         counted: dict[int, tuple[Term, Term, Term]] = {}
         for one in code.instructions:
@@ -31,27 +40,25 @@ class ValueSets:
             elif isinstance(one, Enter) and one.loop.counter is not None:
                 assert one.loop.lower is not None and one.loop.upper is not None and one.loop.step is not None
                 counted[one.loop.counter.key] = (one.loop.lower, one.loop.upper, one.loop.step)
-        for info in program.variables:
-            key = info.var.key
-            self._not_negative[key] = info.kind is Kind.ARGUMENT
-            if info.boolean and info.kind in (Kind.UNKNOWN, Kind.FIXED, Kind.ARGUMENT):
-                self._of[key] = frozenset({0, 1})
-            elif key in counted:
-                self._count(key, *counted[key])
-            elif key not in self._of:
-                self._of[key] = frozenset() if key in carried else None
-        self._settle({key: terms for key, terms in carried.items() if key not in counted})
+        made = {one.var.key for one in code.instructions if isinstance(one, Fresh)}
+        others = {key: terms for key, terms in carried.items() if not (key in counted or key in known or key in made)}
+        # Counters need carried values and these need counters: each round starts from sets that hold everything.
+        for _ in range(2):
+            for key, (lower, upper, step) in counted.items():
+                self._count(key, lower, upper, step)
+            self._settle(others)
 
     def _count(self, key: int, lower: Term, upper: Term, step: Term) -> None:
         low, high, by = constant_of(lower), self.of(upper), constant_of(step)
-        self._not_negative[key] = self._is_not_negative(lower)
-        self._of[key] = None
-        if low is not None and high is not None and len(high) == 1 and by:
-            trips = range(low, max(high), by)
+        if self._is_not_negative(lower):
+            self._not_negative.add(key)
+        if low is not None and high is not None and by:
+            trips = range(low, max(high, default=low), by)
             if len(trips) <= MOST:
                 self._of[key] = frozenset(trips)
 
     def _settle(self, carried: Mapping[int, list[Term]]) -> None:
+        self._of.update({key: frozenset() for key in carried})
         changed = True
         while changed:
             changed = False
@@ -70,7 +77,7 @@ class ValueSets:
     def _is_not_negative(self, term: Term) -> bool:
         if isinstance(term, Var):
             values = self._of.get(term.key)
-            return self._not_negative.get(term.key, False) or (values is not None and min(values, default=0) >= 0)
+            return term.key in self._not_negative or (values is not None and min(values, default=0) >= 0)
         if isinstance(term, Sum):
             return term.const >= 0 and all(factor > 0 and self._is_not_negative(atom) for atom, factor in term.parts)
         values = self._of_node(term)
@@ -81,40 +88,72 @@ class ValueSets:
         return {key: (min(values), max(values)) for key, values in self._of.items() if values}
 
     def of(self, term: Term) -> Values:
+        """The values that the term takes as its parts take theirs, a part that occurs twice the same both times."""
+        known = constant_of(term)
+        if known is not None:
+            return frozenset({known})
         if isinstance(term, Var):
             return self._of.get(term.key)
+        parts: _Parts = {}
+        return _values(term, parts) if self._collect(term, parts) else None
+
+    def _collect(self, term: Term, parts: _Parts) -> bool:
+        """Adds the parts of the term whose values are known, large ones if they have few; False if it has others."""
+        if isinstance(term, Sum):
+            return all(self._collect(atom, parts) for atom, _ in term.parts)
+        if term in parts:
+            return True
+        values = self._of.get(term.key) if isinstance(term, Var) else None
         if isinstance(term, Node):
-            return self._of_node(term)
-        total = frozenset({term.const})
-        for atom, factor in term.parts:
-            part = self.of(atom)
-            if part is None or len(part) * len(total) > MOST:
-                return None
-            total = frozenset(value + factor * one for value in total for one in part)
-        return total
+            own: _Parts = {}
+            inside = all(self._collect(arg, own) for arg in term.args)
+            if inside and prod(len(each) for each in own.values()) <= _FEW:
+                parts.update(own)
+                return True
+            values = (_values(term, own) if inside else None) or self._of_node(term)
+        if values is not None:
+            parts[term] = values
+        return values is not None
 
     def _of_node(self, term: Node) -> Values:
+        """Of an operator that has few values whatever its operands are."""
+        modulus, mask = modulus_of(term), mask_of(term)
+        if modulus is not None and modulus <= MOST:
+            least = 0 if term.fn is not Fn.REMS or self._is_not_negative(term.args[0]) else 1 - modulus
+            return frozenset(range(least, modulus))
+        if mask is not None and mask < MOST:
+            return frozenset(bits & mask for bits in range(mask + 1))
+        if term.fn is Fn.MINS:
+            return self._least(*term.args)
         if term.fn is Fn.SELECT:
             yes, no = self.of(term.args[1]), self.of(term.args[2])
             return None if yes is None or no is None else yes | no
-        parts = [self.of(arg) for arg in term.args]
-        modulus = modulus_of(term)
-        if modulus is not None and modulus <= MOST and parts[0] is None:
-            least = 0 if term.fn is not Fn.REMS or self._is_not_negative(term.args[0]) else 1 - modulus
-            return frozenset(range(least, modulus))
-        mask = mask_of(term)
-        if mask is not None and mask < MOST and parts[0] is None:
-            return frozenset(bits & mask for bits in range(mask + 1))
-        known = [part for part in parts if part is not None]
-        size = 1
-        for part in known:
-            size *= len(part)
-        if len(known) != len(parts) or size > MOST:
-            return frozenset({0, 1}) if term.fn in (Fn.EQ0, Fn.LE0, Fn.ULT, Fn.NOT) else None
-        found: set[int] = set()
-        for values in product(*known):
-            try:
-                found.add(value_of(term.fn, term.width, values))
-            except DivisionError:
-                return None
-        return frozenset(found)
+        return frozenset({0, 1}) if term.fn in (Fn.EQ0, Fn.LE0, Fn.ULT, Fn.NOT) else None
+
+    def _least(self, left: Term, right: Term) -> Values:
+        """The smaller of a number that is not negative and of one of a few."""
+        for few, other in ((self.of(right), left), (self.of(left), right)):
+            if few and max(few) < MOST and self._is_not_negative(other):
+                return frozenset({value for value in few if value < 0} | set(range(max(few) + 1)))
+        return None
+
+
+def _values(term: Term, parts: _Parts) -> Values:
+    if prod(len(values) for values in parts.values()) > MOST:
+        return None
+    try:
+        every = product(*parts.values())
+        return frozenset(_value(term, dict(zip(parts, values, strict=True))) for values in every)
+    except DivisionError:
+        return None
+
+
+def _value(term: Term, parts: Mapping[Var | Node, int]) -> int:
+    """Raises DivisionError."""
+    if isinstance(term, Sum):
+        return term.const + sum(factor * _value(atom, parts) for atom, factor in term.parts)
+    known = parts.get(term)
+    if known is not None or isinstance(term, Var):
+        assert known is not None
+        return known
+    return value_of(term.fn, term.width, [_value(arg, parts) for arg in term.args])

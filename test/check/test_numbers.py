@@ -1,0 +1,97 @@
+"""Slots, ids and places that are worked out in unusual ways: followed exactly, for every trip count."""
+
+import pytest
+
+from check.kernels import Kernel
+from check.programs import program_of
+from pto_buf.check.findings import Status
+from pto_buf.check.model import model_of
+from pto_buf.check.prove import prove
+from pto_buf.hw import A2A3
+
+MODEL = model_of(A2A3)
+
+
+def turn(kernel: Kernel, slot: str) -> None:
+    kernel.wait("V>MTE2", slot)
+    kernel.load(f"P[{slot}]")
+    kernel.fence("MTE2>V", slot)
+    kernel.barrier("V")
+    kernel.vector("Y", f"P[{slot}]")
+    kernel.set("V>MTE2", slot)
+
+
+def ring(slots: int) -> Kernel:
+    kernel = Kernel("n m")
+    kernel.slots("P", slots)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", slots)
+    return kernel
+
+
+def status_of(kernel: Kernel, slots: int) -> Status:
+    kernel.drain("V>MTE2", slots)
+    kernel.barrier()
+    return prove(program_of(kernel.text()), MODEL).status
+
+
+@pytest.mark.parametrize("slot", ["min(i, 2)", "select(i % 2 == 0, 2, 0)", "2 - i % 3", "(i + n) % 3", "i // 3 % 3"])
+def test_slot_terms(slot: str):
+    kernel = ring(3)
+    with kernel.loop("i", 0, "n"):
+        turn(kernel, slot)
+    assert status_of(kernel, 3) is Status.PROVEN
+
+
+@pytest.mark.parametrize("after", ["select(s + 1 == 3, 0, s + 1)", "(s + 1) % 3", "(s + 2) % 3", "2 - s"])
+@pytest.mark.parametrize("start", ["0", "n % 3"])
+def test_slots_handed_on_from_trip_to_trip(start: str, after: str):
+    kernel = ring(3)
+    with kernel.carrying("i", 0, "n", "s", start, after):
+        turn(kernel, "s")
+    assert status_of(kernel, 3) is Status.PROVEN
+
+
+def test_slot_of_a_while_loop():
+    kernel = ring(2)
+    with kernel.repeat("k", 0, "k * 2 < n and unknown(k)", "k + 1"):
+        turn(kernel, "k % 2")
+    assert status_of(kernel, 2) is Status.PROVEN
+
+
+def test_slot_read_from_memory():
+    kernel = ring(2)
+    with kernel.loop("i", 0, "n"):
+        kernel.read("v", "i")
+        turn(kernel, "v % 2")
+    assert status_of(kernel, 2) is Status.PROVEN
+
+
+@pytest.mark.parametrize("put", [True, False])
+def test_id_from_an_array_is_anything_until_it_is_put_there(put: bool):
+    kernel = ring(1)
+    kernel.ids("e", 2)
+    if put:
+        kernel.put("e", 0, 3)
+        kernel.put("e", 1, 5)
+    with kernel.loop("i", 0, "n"):
+        kernel.get("id", "e", "i % 2")
+        kernel.wait("V>MTE2", "0")
+        kernel.load("P")
+        kernel.fence("MTE2>V", "id")
+        kernel.barrier("V")
+        kernel.vector("Y", "P")
+        kernel.set("V>MTE2", "0")
+    assert status_of(kernel, 1) is (Status.PROVEN if put else Status.WRONG)
+
+
+@pytest.mark.parametrize(("step", "right"), [(16, True), (8, False)])
+def test_tiles_of_one_output_at_a_place_worked_out_from_an_argument(step: int, right: bool):
+    kernel = Kernel("n m")
+    kernel.slots("P")
+    kernel.load("P")
+    kernel.fence("MTE2>MTE3")
+    with kernel.loop("i", 0, "n"):
+        kernel.store("P", "h", f"m // 4 * 4096 + max(m % 4 * 1024, 0) + i * {step}")
+    kernel.barrier()
+    assert prove(program_of(kernel.text()), MODEL).status is (Status.PROVEN if right else Status.WRONG)
