@@ -249,6 +249,16 @@ class Kernel:
         number = str(id) if known else self.index(id)
         self._emit(f"pto.{what}{'' if known else '_dyn'} [#pto.pipe_event_type<{_CLASSES[pipe]}>, {number}]")
 
+    def turn(self, fill: str, use: str, read: str | None = None) -> None:
+        """MTE2 fills a slot of P, V uses one (or reads another), each under the flags of its slot."""
+        self.wait("V>MTE2", fill)
+        self.load(f"P[{fill}]")
+        self.set("MTE2>V", fill)
+        self.wait("MTE2>V", use)
+        self.barrier("V")
+        self.vector("Y", f"P[{read or use}]")
+        self.set("V>MTE2", use)
+
     # --- several cores ---
 
     @contextmanager

@@ -336,7 +336,7 @@ def altered(rng: random.Random, text: str) -> str:
     return "\n".join(lines)
 
 
-_ORDERS = ("_flag", "barrier", "_event[", "_buf", "sync.")
+_ORDERS = ("_flag", "pto.barrier", "_event[", "get_buf", "rls_buf", "pto.sync.")
 
 
 def _fence(rng: random.Random, lines: list[str]) -> None:
