@@ -1,5 +1,6 @@
 """Ops of the `pto` dialect on global memory: tensors with strides, and windows of them."""
 
+from collections.abc import Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import IndexType
@@ -29,10 +30,30 @@ def _parse_indices(parser: Parser) -> list[SSAValue]:
     return [parser.resolve_operand(name, IndexType()) for name in names]
 
 
-def _print_indices(printer: Printer, values: tuple[SSAValue, ...]) -> None:
-    printer.print_string("[")
-    printer.print_list(values, printer.print_ssa_value)
-    printer.print_string("]")
+def _parse_named(parser: Parser, *words: str) -> list[list[SSAValue]]:
+    """`, word = [..]` for each word."""
+    found: list[list[SSAValue]] = []
+    for word in words:
+        parser.parse_punctuation(",")
+        parser.parse_keyword(word)
+        parser.parse_punctuation("=")
+        found.append(_parse_indices(parser))
+    return found
+
+
+def _parse_tensor(parser: Parser) -> TensorViewType:
+    pos = parser.pos
+    tensor = parser.parse_type()
+    if not isinstance(tensor, TensorViewType):
+        parser.raise_error(f"expected a !pto.tensor_view, found {tensor}", pos)
+    return tensor
+
+
+def _print_named(printer: Printer, **lists: Sequence[SSAValue]) -> None:
+    for word, values in lists.items():
+        printer.print_string(f", {word} = [")
+        printer.print_list(values, printer.print_ssa_value)
+        printer.print_string("]")
 
 
 @quick_groups
@@ -53,30 +74,17 @@ class MakeTensorViewOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         ptr = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        parser.parse_keyword("shape")
-        parser.parse_punctuation("=")
-        shape = _parse_indices(parser)
-        parser.parse_punctuation(",")
-        parser.parse_keyword("strides")
-        parser.parse_punctuation("=")
-        strides = _parse_indices(parser)
+        shape, strides = _parse_named(parser, "shape", "strides")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        pos = parser.pos
-        view = parser.parse_type()
-        if not isinstance(view, TensorViewType):
-            parser.raise_error(f"expected a !pto.tensor_view, found {view}", pos)
+        view = _parse_tensor(parser)
         pointer = parser.resolve_operand(ptr, PtrType(PtrSpec(view.data.dtype)))
         return build(cls, [[pointer], shape, strides], [view], attributes)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.ptr)
-        printer.print_string(", shape = ")
-        _print_indices(printer, tuple(self.shape))
-        printer.print_string(", strides = ")
-        _print_indices(printer, tuple(self.strides))
+        _print_named(printer, shape=self.shape, strides=self.strides)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.view.type)
@@ -110,20 +118,10 @@ class PartitionViewOp(IRDLOperation, VerifiedBySignature):
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         source = parser.parse_unresolved_operand()
-        parser.parse_punctuation(",")
-        parser.parse_keyword("offsets")
-        parser.parse_punctuation("=")
-        offsets = _parse_indices(parser)
-        parser.parse_punctuation(",")
-        parser.parse_keyword("sizes")
-        parser.parse_punctuation("=")
-        sizes = _parse_indices(parser)
+        offsets, sizes = _parse_named(parser, "offsets", "sizes")
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
-        pos = parser.pos
-        tensor = parser.parse_type()
-        if not isinstance(tensor, TensorViewType):
-            parser.raise_error(f"expected a !pto.tensor_view, found {tensor}", pos)
+        tensor = _parse_tensor(parser)
         if parser.parse_optional_punctuation("->"):
             view = parser.parse_type()
         else:
@@ -133,10 +131,7 @@ class PartitionViewOp(IRDLOperation, VerifiedBySignature):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
-        printer.print_string(", offsets = ")
-        _print_indices(printer, tuple(self.offsets))
-        printer.print_string(", sizes = ")
-        _print_indices(printer, tuple(self.sizes))
+        _print_named(printer, offsets=self.offsets, sizes=self.sizes)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.source.type)

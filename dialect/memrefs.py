@@ -1,5 +1,7 @@
 """Memrefs as operands of tile ops: how versions before v0.56 of the assembler can spell views and tiles."""
 
+from typing import cast
+
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute
 
@@ -17,7 +19,7 @@ def memref_spec(type: Attribute, target: Target) -> TileSpec | ViewSpec | None:
     """
     if not isinstance(type, MemRefType) or type.memory_space.name != "pto.address_space":
         return None
-    memref: MemRefType[Attribute] = type
+    memref = cast("MemRefType[Attribute]", type)
     try:
         dtype = dtype_name(memref.element_type)
     except KeyError:

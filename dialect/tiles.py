@@ -27,16 +27,12 @@ from pto_buf.hw import Space
 from pto_buf.tile import TileSpec
 
 
-@irdl_op_definition
-class AllocTileOp(IRDLOperation):
-    """`alloc_tile addr = %a valid_row = %r valid_col = %c : T`: a tile at a byte address of its space."""
-
-    name = "pto.alloc_tile"
+class _AllocOp(IRDLOperation):
+    """`addr = %a valid_row = %r valid_col = %c : T`, each where the op has it."""
 
     addr = opt_operand_def(I64)
     valid_row = opt_operand_def(IndexType)
     valid_col = opt_operand_def(IndexType)
-    tile = result_def(TileBufType)
 
     traits = traits_def(MemoryAllocEffect())
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -48,34 +44,28 @@ class AllocTileOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         _print_alloc(printer, self)
-        printer.print_attribute(self.tile.type)
+        printer.print_attribute(self.results[0].type)
+
+
+@irdl_op_definition
+class AllocTileOp(_AllocOp):
+    """`alloc_tile addr = %a valid_row = %r valid_col = %c : T`: a tile at a byte address of its space."""
+
+    name = "pto.alloc_tile"
+
+    tile = result_def(TileBufType)
 
     def verify_(self) -> None:
         _verify_alloc(self, self.tile.type.data)
 
 
 @irdl_op_definition
-class AllocMultiTileOp(IRDLOperation):
+class AllocMultiTileOp(_AllocOp):
     """`alloc_multi_tile addr = %a : M`: several equal tiles, one behind the other (v0.49)."""
 
     name = "pto.alloc_multi_tile"
 
-    addr = opt_operand_def(I64)
-    valid_row = opt_operand_def(IndexType)
-    valid_col = opt_operand_def(IndexType)
     tiles = result_def(MultiTileBufType)
-
-    traits = traits_def(MemoryAllocEffect())
-    irdl_options = (AttrSizedOperandSegments(as_property=True),)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> Self:
-        operands, attributes = _parse_alloc(parser)
-        return cls.build(operands=operands, result_types=[parser.parse_type()], attributes=attributes)
-
-    def print(self, printer: Printer) -> None:
-        _print_alloc(printer, self)
-        printer.print_attribute(self.tiles.type)
 
     def verify_(self) -> None:
         tile = self.tiles.type.data.tile
@@ -120,7 +110,7 @@ def _parse_alloc(parser: Parser) -> tuple[list[list[SSAValue]], dict[str, Attrib
     return found, attributes
 
 
-def _print_alloc(printer: Printer, op: AllocTileOp | AllocMultiTileOp) -> None:
+def _print_alloc(printer: Printer, op: _AllocOp) -> None:
     for keyword, value in (("addr", op.addr), ("valid_row", op.valid_row), ("valid_col", op.valid_col)):
         if value is not None:
             printer.print_string(f" {keyword} = ")
@@ -129,7 +119,7 @@ def _print_alloc(printer: Printer, op: AllocTileOp | AllocMultiTileOp) -> None:
     printer.print_string(" : ")
 
 
-def _verify_alloc(op: AllocTileOp | AllocMultiTileOp, tile: TileSpec) -> None:
+def _verify_alloc(op: _AllocOp, tile: TileSpec) -> None:
     for name, extent, value in zip(("row", "col"), tile.valid, (op.valid_row, op.valid_col), strict=True):
         if (extent is None) != (value is not None):
             raise VerifyException(f"valid_{name} stands exactly where the type's valid extent is '?'")

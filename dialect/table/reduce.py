@@ -25,7 +25,7 @@ from pto_buf.dialect.table.families import (
     row_vector,
     vector_forms,
 )
-from pto_buf.dialect.table.row import OpRow, Use
+from pto_buf.dialect.table.row import Check, Deduce, OpRow, Use
 from pto_buf.dialect.table.scratch import for_column_sum, like
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe
@@ -68,18 +68,25 @@ def _check_row_reduction(use: Use) -> None:
     _check_scratch(use)
 
 
-def _row_reduction(mnemonic: str, dsl: str) -> OpRow:
+def _reduction(
+    mnemonic: str, dsl: str, dtypes: DtypeSets, check: Check, deduce: Deduce, flags: frozenset[tuple[Pipe, Pipe, int]]
+) -> OpRow:
+    """A reduction that works in a scratch tile like its source."""
     return OpRow(
         mnemonic,
         dsl,
         ins=(SRC, LATELY_OPTIONAL_SCRATCH),
         out=DST,
-        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), same(2, "i16 i32 f16 f32")),
-        check=_check_row_reduction,
-        deduce=row_vector(),
+        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), dtypes),
+        check=check,
+        deduce=deduce,
         scratch=like("src"),
-        internal_flags=_V_S_0,
+        internal_flags=flags,
     )
+
+
+def _row_reduction(mnemonic: str, dsl: str) -> OpRow:
+    return _reduction(mnemonic, dsl, same(2, "i16 i32 f16 f32"), _check_row_reduction, row_vector(), _V_S_0)
 
 
 def _indices(text: str) -> DtypeSets:
@@ -106,17 +113,7 @@ def _check_arg_rows(use: Use) -> None:
 
 
 def _row_index(mnemonic: str, dsl: str) -> OpRow:
-    return OpRow(
-        mnemonic,
-        dsl,
-        ins=(SRC, LATELY_OPTIONAL_SCRATCH),
-        out=DST,
-        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i16 i32 f16 f32")),
-        check=_check_arg_rows,
-        deduce=row_vector("i32"),
-        scratch=like("src"),
-        internal_flags=_V_S_0,
-    )
+    return _reduction(mnemonic, dsl, _indices("i16 i32 f16 f32"), _check_arg_rows, row_vector("i32"), _V_S_0)
 
 
 def _check_columns(use: Use) -> None:
@@ -174,16 +171,8 @@ def _check_arg_columns(use: Use) -> None:
 
 
 def _column_index(mnemonic: str, dsl: str) -> OpRow:
-    return OpRow(
-        mnemonic,
-        dsl,
-        ins=(SRC, LATELY_OPTIONAL_SCRATCH),
-        out=DST,
-        forms=vector_forms(("src", "tmp", "dst"), ("src", "dst"), _indices("i8 i16 i32 f16 bf16 f32")),
-        check=_check_arg_columns,
-        deduce=column_vector("i32"),
-        scratch=like("src"),
-    )
+    dtypes = _indices("i8 i16 i32 f16 bf16 f32")
+    return _reduction(mnemonic, dsl, dtypes, _check_arg_columns, column_vector("i32"), frozenset())
 
 
 _ALL = "i8 i16 i32 f16 bf16 f32"

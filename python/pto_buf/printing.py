@@ -3,7 +3,8 @@
 from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, SSAValue, TypeAttribute
+from xdsl.dialects.scf import ExecuteRegionOp
+from xdsl.ir import Attribute, Region, SSAValue, TypeAttribute
 from xdsl.printer import Printer
 
 
@@ -27,6 +28,17 @@ class RememberingPrinter(Printer):
             names.setdefault(name, 1)
             self._ssa_values[value] = name
         return super().print_ssa_value(value)
+
+    def print_region(
+        self,
+        region: Region,
+        print_entry_block_args: bool = True,
+        print_empty_block: bool = True,
+        print_block_terminators: bool = True,
+    ) -> None:
+        """As xDSL's, but `scf.execute_region` keeps its terminator, without which nobody reads it."""
+        keep = print_block_terminators or isinstance(region.parent_op(), ExecuteRegionOp)
+        super().print_region(region, print_entry_block_args, print_empty_block, keep)
 
     def print_attribute(self, attribute: Attribute) -> None:
         """As xDSL's, from memory where possible."""

@@ -1,4 +1,4 @@
-"""Printed text is xDSL's own, to the letter."""
+"""Printed text is xDSL's own, to the letter, but for what nobody could read."""
 
 from io import StringIO
 
@@ -38,3 +38,11 @@ def test_two_values_never_get_one_name():
         value.result.name_hint = hint
     names = [line.split()[0] for line in text_of(ModuleOp([*values])).splitlines() if "constant" in line]
     assert names == ["%x_2", "%x", "%x_1", "%x_3", "%x_4", "%x_2_1"]
+
+
+def test_a_region_that_is_executed_once_keeps_its_end():
+    text = "func.func @f() {\n  scf.execute_region {\n    scf.yield\n  }\n  func.return\n}\n"
+    module = parse_text(make_context(), text, "k.mlir")
+    printed = text_of(module)
+    assert "scf.execute_region {\n      scf.yield\n    }" in printed
+    assert parse_text(make_context(), printed, "k.mlir").is_structurally_equivalent(module)
