@@ -4,9 +4,10 @@ The unusual ones, and everything that is wrong, are left to xDSL, so that both g
 """
 
 import re
+from collections.abc import Mapping
 
-from xdsl.utils.lexer import Span, Token
-from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRToken, MLIRTokenKind
+from xdsl.utils.lexer import Input, Span, Token
+from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRTokenKind
 
 _USUAL = re.compile(
     r"""
@@ -27,6 +28,29 @@ _NAMES = {
 }
 _BARE = MLIRTokenKind.BARE_IDENT
 
+KINDS: Mapping[str, MLIRTokenKind] = {str(mark): kind for mark, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
+"""The kind of each punctuation."""
+
+
+class QuickToken(Token[MLIRTokenKind, str]):
+    """A token that makes its span only when somebody asks for it, which is hardly ever."""
+
+    def __init__(self, kind: MLIRTokenKind, start: int, end: int, input: Input[str]):
+        self.kind = kind
+        self.start = start
+        self.end = end
+        self.input = input
+
+    @property
+    def span(self) -> Span[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Where it stands."""
+        return Span(self.start, self.end, self.input)
+
+    @property
+    def text(self) -> str:
+        """The token as it is written."""
+        return self.input.content[self.start : self.end]
+
 
 class QuickLexer(MLIRLexer):
     """Gives the tokens of `MLIRLexer`, and its errors."""
@@ -34,11 +58,12 @@ class QuickLexer(MLIRLexer):
     # xDSL's own pattern takes exponential time on a quote that is never closed.
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
-    def lex(self) -> MLIRToken:
+    def lex(self) -> QuickToken:
         """The next token. Raises ParseError where xDSL's lexer does."""
         match = _USUAL.match(self.input.content, self.pos)
         if match is None:
-            return super().lex()
+            token = super().lex()
+            return QuickToken(token.kind, token.span.start, token.span.end, self.input)
         group = match.lastgroup
         start, end = match.span(group or 0)
         self.pos = end
@@ -47,5 +72,5 @@ class QuickLexer(MLIRLexer):
         elif group == "name":
             kind = _NAMES[self.input.content[start]]
         else:
-            kind = KIND_BY_PUNCTUATION_SPELLING[self.input.content[start:end]]  # pyright: ignore[reportArgumentType]
-        return Token(kind, Span(start, end, self.input))
+            kind = KINDS[self.input.content[start:end]]
+        return QuickToken(kind, start, end, self.input)

@@ -46,6 +46,11 @@ def location_at(attribute: Attribute) -> Place | None:
             return None
 
 
+@functools.lru_cache(maxsize=1 << 12)
+def _number(number: int) -> IntAttr:
+    return IntAttr(number)
+
+
 class Positions:
     """Turns offsets into a text into places of the file that the text starts in at `first_line`."""
 
@@ -68,4 +73,4 @@ class Positions:
     def location(self, offset: int) -> LocationAttr:
         """The location attribute of an offset."""
         line, col = self._line_col(offset)
-        return FileLineColLoc(self._file_attribute, IntAttr(line), IntAttr(col))
+        return FileLineColLoc(self._file_attribute, _number(line), _number(col))

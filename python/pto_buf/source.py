@@ -15,7 +15,7 @@ from typing import Any, cast
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.parser import UnresolvedOperand
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
@@ -23,6 +23,7 @@ from xdsl.utils.lexer import Input, Span
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place, near_miss
 from pto_buf.lexing import QuickLexer
 from pto_buf.locations import Positions, location_at
+from pto_buf.quick_parser import QuickParser
 
 MAX_NESTING = 100
 """Regions inside one another that are read; the passes and the printer recurse into them."""
@@ -116,12 +117,12 @@ def parse_text(ctx: Context, text: str, file: str, first_line: int = 1) -> Modul
     return module
 
 
-class LocatedParser(Parser):
+class LocatedParser(QuickParser):
     """xDSL's parser with positions for ops and errors, each type text read once, and bounded nesting."""
 
     def __init__(self, ctx: Context, text: str, positions: Positions):
         super().__init__(ctx, "", positions.file)
-        self._parser_state = ParserState(QuickLexer(Input(text, positions.file)))
+        self.read_with(QuickLexer(Input(text, positions.file)))
         self._values = self.ssa_values = _ScopedValues()
         self._positions = positions
         self._first_use: dict[str, Span] = {}
@@ -167,11 +168,12 @@ class LocatedParser(Parser):
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue[Any]:
         """As xDSL's, but remembers where a value that is not defined yet was used first."""
-        if operand.operand_name not in self.ssa_values:
-            self._first_use.setdefault(operand.operand_name, operand.span)
+        name = operand.operand_name
+        if name not in self.ssa_values:
+            self._first_use.setdefault(name, operand.span)
         return super().resolve_operand(operand, type)
 
-    def parse_optional_region(self, arguments: Sequence[Parser.Argument] | None = None) -> Region | None:
+    def parse_optional_region(self, arguments: Sequence[QuickParser.Argument] | None = None) -> Region | None:
         """As xDSL's, but at most MAX_NESTING of them inside one another."""
         if self._nesting == MAX_NESTING:
             self.raise_error(f"regions are nested more than {MAX_NESTING} deep")

@@ -80,12 +80,13 @@ class Planner:
         uses = group.uses()
         named = _named_lanes(uses)
         folded = any(member.slots > group.lanes for member in group.members) and group.lanes > 1
+        inside = self.mover.inside(group) if self.mover is not None else ()
         for use in uses:
             few = named.get(use.event)
             if use.event not in numbers:
                 numbers[use.event] = len(self.events)
                 self.events.append(_describe(group, use.event, group.lanes if few is None else len(few)))
-            moved = self.mover.moved(group, use) if self.mover is not None else None
+            moved = self.mover.moved(group, inside, use) if self.mover is not None else None
             action = Action(
                 use.anchor if moved is None else moved.op,
                 use.behind,

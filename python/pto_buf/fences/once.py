@@ -6,6 +6,7 @@ under the condition that the trip is the first or the last one.
 """
 
 from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pto_buf.fences.groups import RingGroup
@@ -33,6 +34,10 @@ class Moved:
     once: tuple[Once, ...]
 
 
+Inside = Mapping[int, Sequence[tuple[Site, int]]]
+"""By the key of a node: the accesses inside it, each with the depth at which the node stands on the way to it."""
+
+
 class Mover:
     """Finds better places for fences around loops. `tree` is that of the whole program."""
 
@@ -46,19 +51,30 @@ class Mover:
         for keys in self._ops.values():
             keys.sort()
 
-    def moved(self, group: RingGroup, use: Use) -> Moved | None:
+    @staticmethod
+    def inside(group: RingGroup) -> Sequence[Inside]:
+        """For each member of the group, and each node around any of its accesses, the accesses in it."""
+        found: list[Inside] = []
+        for member in group.members:
+            inside: dict[int, list[tuple[Site, int]]] = {}
+            for site in member.fences.sites:
+                for depth, step in enumerate(site.path[:-1]):
+                    inside.setdefault(member.fences.tree.node(step).key, []).append((site, depth))
+            found.append(inside)
+        return found
+
+    def moved(self, group: RingGroup, inside: Sequence[Inside], use: Use) -> Moved | None:
         """Where a set or wait goes; None if it stays."""
         enters = use.do is Do.WAIT and not use.behind
         if not (enters or (use.do is Do.SET and use.behind)) or use.way is not None or use.closing is not None:
             return None
         pipe = use.event.dst if enters else use.event.src
-        for member in group.members:
+        for member, around in zip(group.members, inside, strict=True):
             tree, phase = member.fences.tree, member.placed.phase
             sites = [
                 (site, depth)
-                for site in member.fences.sites
+                for site, depth in around.get(use.anchor, ())
                 if phase.get(site.key) == use.phase and pipe in site.op.pipes
-                if (depth := _depth(site, use.anchor, tree)) is not None
             ]
             if sites:
                 site, depth = sites[0] if enters else sites[-1]
@@ -79,11 +95,6 @@ class Mover:
         keys = self._ops.get(pipe, ())
         at = bisect_right(keys, first)
         return at < len(keys) and (keys[at] < last if enters else keys[at] <= last)
-
-
-def _depth(site: Site, anchor: int, tree: Tree) -> int | None:
-    """Where on the way to the site the loop with this key stands; None if the site is not in it."""
-    return next((depth for depth, step in enumerate(site.path[:-1]) if tree.node(step).key == anchor), None)
 
 
 def _once(node: object, enters: bool) -> Once | None:

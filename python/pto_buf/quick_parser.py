@@ -1,0 +1,70 @@
+"""xDSL's parser with its smallest steps, of which each op takes dozens, made without a detour.
+
+What they take, and what they say when they do not, is as in xDSL.
+"""
+
+from typing import cast
+
+from xdsl.ir import Attribute, SSAValue
+from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.utils.mlir_lexer import MLIRTokenKind, PunctuationSpelling
+
+from pto_buf.lexing import KINDS, QuickLexer, QuickToken
+
+
+class QuickParser(Parser):
+    """xDSL's parser over a QuickLexer."""
+
+    def read_with(self, lexer: QuickLexer) -> None:
+        """Read from here on what this lexer gives."""
+        self._parser_state = ParserState(lexer)
+
+    @property
+    def token(self) -> QuickToken:
+        """The token that is read next."""
+        return cast(QuickToken, self._parser_state.current_token)
+
+    @property
+    def pos(self) -> int:
+        """Where that token starts."""
+        return self.token.start
+
+    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> QuickToken:
+        state = self._parser_state
+        token = state.current_token
+        assert expected_kind is None or token.kind is expected_kind
+        state.current_token = state.lexer.lex()
+        return cast(QuickToken, token)
+
+    def _parse_optional_token(self, expected_kind: MLIRTokenKind) -> QuickToken | None:
+        return self._consume_token() if self._parser_state.current_token.kind is expected_kind else None
+
+    def parse_optional_punctuation(self, punctuation: PunctuationSpelling) -> PunctuationSpelling | None:
+        """The punctuation, if it comes next."""
+        if self._parser_state.current_token.kind is not KINDS[punctuation]:
+            return None
+        self._consume_token()
+        return punctuation
+
+    def parse_punctuation(self, punctuation: PunctuationSpelling, context_msg: str = "") -> PunctuationSpelling:
+        """The punctuation. Raises ParseError if something else comes next."""
+        if self._parser_state.current_token.kind is not KINDS[punctuation]:
+            self.raise_error(f"Expected '{punctuation}'{context_msg}", self.token.span)
+        self._consume_token()
+        return punctuation
+
+    def parse_optional_characters(self, text: str) -> str | None:
+        """The token with this text, if it comes next."""
+        if self.token.text != text:
+            return None
+        self._consume_token()
+        return text
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:
+        """The value of that name. Raises ParseError if it is of another type than is said."""
+        values = self.ssa_values.get(operand.operand_name, ())
+        if operand.index < len(values):
+            value = values[operand.index]
+            if value.type is type or value.type == type:
+                return value
+        return super().resolve_operand(operand, type)
