@@ -97,12 +97,19 @@ def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fit
         planner = search.planned(None)
         short = _shortage(planner, tree, reserved)
         if short is None:
-            sharp = search.planned(Mover(tree))
-            if not any(event.returns for event in planner.events) and _shortage(sharp, tree, reserved) is None:
-                planner = sharp
+            planner = _inside(planner, search, tree, reserved)
             lost = (*search.lost.values(), *_returns(planner, search.groups))
             return Fitted(tuple(search.pools.values()), planner, lost)
         search.give_up(short)
+
+
+def _inside(planner: Planner, search: _Search, tree: Tree, reserved: Reserved) -> Planner:
+    """The plan with fences inside of loops that surely run, where the ids are enough for that."""
+    mover = Mover(tree)
+    if not mover.has_loops or any(event.returns for event in planner.events):
+        return planner
+    moved = search.planned(mover)
+    return planner if _shortage(moved, tree, reserved) is not None else moved
 
 
 def _returns(planner: Planner, groups: Sequence[RingGroup]) -> Iterator[Lost]:

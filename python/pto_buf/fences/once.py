@@ -43,8 +43,11 @@ class Mover:
 
     def __init__(self, tree: Tree):
         self._ops: dict[Pipe, list[int]] = {}
+        self.has_loops = False
+        """Whether there is any loop to move a fence into."""
         for block in tree.blocks:
             for node in block.nodes:
+                self.has_loops = self.has_loops or _once(node, True) is not None
                 if isinstance(node, Op):
                     for pipe in node.pipes:
                         self._ops.setdefault(pipe, []).append(node.key)
