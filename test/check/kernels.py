@@ -149,8 +149,8 @@ class Kernel:
         address = self._make(f"arith.index_cast {at} : index to i64")
         return self._make(f"pto.alloc_tile addr = {address} : {self._type(pool.space)}"), self._type(pool.space)
 
-    def _window(self, array: str, row: str | int, shape: str) -> tuple[str, str]:
-        offset, zero = self.index(row), self.index(0)
+    def _window(self, array: str, row: str | int, shape: str, column: int = 0) -> tuple[str, str]:
+        offset, zero = self.index(row), self.index(column)
         rows, cols = (self.index(extent) for extent in shape.split("x"))
         type = f"!pto.partition_tensor_view<{shape}xf32>"
         name = self._make(
@@ -166,9 +166,9 @@ class Kernel:
     def load(self, slot: str, array: str = "g", row: str | int = 0) -> None:
         self._op("tload", [self._window(array, row, self._extent(slot))], self._tile(slot))
 
-    def store(self, slot: str, array: str = "h", row: str | int = 0) -> None:
+    def store(self, slot: str, array: str = "h", row: str | int = 0, column: int = 0) -> None:
         tile = self._tile(slot)
-        self._op("tstore", [tile], self._window(array, row, self._extent(slot)))
+        self._op("tstore", [tile], self._window(array, row, self._extent(slot), column))
 
     def _extent(self, slot: str) -> str:
         shapes = {"mat": "64x64", "acc": "16x16", "vec": "8x64" if "@" in slot else "16x64"}

@@ -281,3 +281,15 @@ def test_long_constant_loop_inside_a_loop_of_unknown_length():
         kernel.barrier()
         assert faults(kernel.text()) >= expected
         assert bool(faults(kernel.text())) == bool(expected)
+
+
+def test_a_window_that_reaches_over_the_end_of_its_rows_meets_the_next_row():
+    kernel = Kernel(arrays="g")
+    kernel.slots("P")
+    with kernel.loop("i", 0, "n"):
+        kernel.load("P", "g", "i * 16")
+        kernel.fence("MTE2>MTE3")
+        kernel.store("P", "g", "i * 16", column=4)
+        kernel.fence("MTE3>MTE2")
+    kernel.barrier()
+    assert faults(kernel.text()) == {"global-read-after-write"}

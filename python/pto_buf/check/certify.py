@@ -3,14 +3,14 @@
 import hashlib
 from typing import Any
 
-from pto_buf.check.explore import Explorer
-from pto_buf.check.invariants import Group, Json, Rechecker, group_json, group_of, nodes_of
+from pto_buf.check.invariants import Group, Json, Recorder, group_json, group_of, nodes_of
 from pto_buf.check.model import Model
 from pto_buf.check.program import Program
 from pto_buf.check.prove import Prover, provers
+from pto_buf.check.replay import Replay
 from pto_buf.check.whole import one_core, whole_block
 
-VERSION = 1
+VERSION = 2
 
 
 def digest(text: str) -> str:
@@ -31,9 +31,9 @@ def certificate(program: Program, model: Model) -> Json | None:
 
 def _group(prover: Prover, goals: Any, moduli: Any, stage: int) -> Group:
     """Explored again for the proven goals alone: others leave traces in the states."""
-    explorer = prover.explorer(Explorer, moduli, goals, stage)
+    explorer = prover.explorer(Recorder, moduli, goals, stage)
     explorer.explore()
-    return Group(goals, moduli, stage, explorer.states)
+    return Group(goals, moduli, stage, explorer.states, explorer.links)
 
 
 def check_certificate(program: Program, model: Model, data: Json) -> str:
@@ -61,8 +61,7 @@ def _check_part(prover: Prover, part: Json) -> str:
     for data in part["groups"]:
         try:
             group = group_of(data, nodes)
-            explorer = prover.explorer(Rechecker, group.moduli, group.goals, group.stage)
-            holds = explorer.recheck(group.states)
+            holds = prover.explorer(Replay, group.moduli, group.goals, group.stage).holds(group.states, group.links)
         except (KeyError, TypeError, ValueError, IndexError):
             return "a group of states is not one of this program"
         if not holds:

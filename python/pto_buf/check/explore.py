@@ -9,23 +9,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pto_buf.check.alarms import Alarms, Kept, Link, Took, Trail, Went
+from pto_buf.check.changes import changed
 from pto_buf.check.effects import Effects
 from pto_buf.check.facts import (
     NOTHING,
     Facts,
     Scope,
-    assigned,
-    eliminated,
     forgotten,
-    range_of,
     with_range,
-    with_residue,
 )
 from pto_buf.check.ground import Ground
 from pto_buf.check.knowledge import Bits, Knowledge
 from pto_buf.check.liveness import Keys
 from pto_buf.check.model import Model
-from pto_buf.check.poly import Poly, plus, split, variable
+from pto_buf.check.poly import variable
 from pto_buf.check.program import (
     Assign,
     Await,
@@ -44,9 +41,8 @@ from pto_buf.check.program import (
     Signal,
     WaitFlag,
 )
-from pto_buf.check.questions import Asked, Exactly, cases
-from pto_buf.check.reason import MOST_VALUES, Reason
-from pto_buf.check.terms import Term
+from pto_buf.check.questions import Asked, cases
+from pto_buf.check.reason import Reason
 from pto_buf.check.tracker import Tracker
 from pto_buf.check.whole import Whole
 
@@ -76,7 +72,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """`ats` is where each core is, or _ENDED; `turn` is the core that goes on."""
+    """`ats` is where each core is, or ENDED; `turn` is the core that goes on."""
 
     ats: tuple[int, ...]
     turn: int
@@ -94,7 +90,21 @@ class State:
         return State(ats, self.turn if turn is None else turn, facts, knowledge, trail)
 
 
-_ENDED = -1
+ENDED = -1
+"""Where a core is that has ended."""
+
+
+def start_facts(whole: Whole, scope: Scope) -> Facts:
+    """What is known of the variables when a run begins."""
+    facts: Facts | None = NOTHING
+    for info in whole.program.variables:
+        assert facts is not None
+        if info.boolean and info.kind in (Kind.ARGUMENT, Kind.FIXED):
+            facts = with_range(scope, facts, variable(info.var.key), (0, 1))
+        elif info.kind is Kind.ARGUMENT:
+            facts = with_range(scope, facts, variable(info.var.key), (0, None))
+    assert facts is not None
+    return facts
 
 
 class Explorer:
@@ -144,18 +154,7 @@ class Explorer:
 
     def _begin(self) -> None:
         starts = self._whole.starts
-        self._add(State(starts, 0, self._start(), Knowledge.nothing(len(starts)), None))
-
-    def _start(self) -> Facts:
-        facts: Facts | None = NOTHING
-        for info in self._whole.program.variables:
-            assert facts is not None
-            if info.boolean and info.kind in (Kind.ARGUMENT, Kind.FIXED):
-                facts = with_range(self._scope, facts, variable(info.var.key), (0, 1))
-            elif info.kind is Kind.ARGUMENT:
-                facts = with_range(self._scope, facts, variable(info.var.key), (0, None))
-        assert facts is not None
-        return facts
+        self._add(State(starts, 0, start_facts(self._whole, self._scope), Knowledge.nothing(len(starts)), None))
 
     def _add(self, state: State) -> None:
         """Keeps only what matters from here on; goes on later unless the like was seen."""
@@ -168,7 +167,7 @@ class Explorer:
 
     def _kept(self, state: State) -> tuple[State, object]:
         """The state without what nothing asks any more, and a key that is equal for equal ones."""
-        places = [at for at in state.ats if at != _ENDED]
+        places = [at for at in state.ats if at != ENDED]
         live = _NO_KEYS.union(*(self._setting.live[at] for at in places))
         residues = _NO_KEYS.union(*(self._residues[at] for at in places))
         facts = state.facts
@@ -234,7 +233,7 @@ class Explorer:
                         if not way:
                             at = one.otherwise - 1
                     case Assign() | Fresh() | Leave():
-                        after = self._changed(one, at, reason)
+                        after = changed(one, reason, self._whole.program, self._residues[at + 1])
                         if after is None:
                             return
                         facts = after
@@ -244,7 +243,7 @@ class Explorer:
                         pass
                     case End():
                         self._effects.end(at, knowledge, trail)
-                        self._pass_on(state.moved(_ENDED, facts, knowledge, trail), at)
+                        self._pass_on(state.moved(ENDED, facts, knowledge, trail), at)
                         return
                 at += 1
             except Asked as asked:
@@ -265,7 +264,7 @@ class Explorer:
     def _next(state: State) -> int | None:
         count = len(state.ats)
         order = [(state.turn + step) % count for step in range(1, count + 1)]
-        return next((core for core in order if state.ats[core] != _ENDED), None)
+        return next((core for core in order if state.ats[core] != ENDED), None)
 
     def _await(self, state: State, one: Await, reason: Reason) -> bool:
         """Whether the wait of the core whose turn it is is over. If not, another one goes on. Raises Asked."""
@@ -287,7 +286,7 @@ class Explorer:
         for step in range(1, count + 1):
             core = (state.turn + step) % count
             at = state.ats[core]
-            if at == _ENDED:
+            if at == ENDED:
                 continue
             one = self._code[at]
             if not isinstance(one, Await) or self._effects.can_hear(at, one, reason, state.knowledge) is not False:
@@ -308,55 +307,3 @@ class Explorer:
             other = knowledge.copy()
             tracker.remember(other)
             self._add(state.moved(at + 1, kept, other, Link(trail, Kept(at, tracker.tracking.kept))))
-
-    # --- variables ---
-
-    def _changed(self, one: Assign | Fresh | Leave, at: int, reason: Reason) -> Facts | None:
-        if isinstance(one, Assign):
-            return self._assign(one, reason)
-        return self._fresh(one, reason.facts) if isinstance(one, Fresh) else self._leave(one, at, reason.facts)
-
-    def _assign(self, one: Assign, reason: Reason) -> Facts | None:
-        scope = self._scope
-        values: dict[int, Poly | None] = {}
-        residues: list[tuple[int, int, int]] = []
-        loose: list[tuple[int, Term]] = []
-        for var, term in one.pairs:
-            key = var.key
-            values[key] = reason.poly(term)
-            modulus = scope.moduli.get(key, 1)
-            if modulus > 1:
-                residue = reason.residue(term, modulus)
-                if residue is not None:
-                    residues.append((key, residue, modulus))
-            if values[key] is None:
-                loose.append((key, term))
-        ranges = [(key, reason.range(term)) for key, term in loose]
-        after = assigned(scope, reason.facts, values)
-        for key, residue, modulus in residues:
-            after = None if after is None else with_residue(scope, after, key, residue, modulus)
-        for key, limit in ranges:
-            after = None if after is None else with_range(scope, after, variable(key), limit)
-        return after
-
-    def _fresh(self, one: Fresh, facts: Facts) -> Facts | None:
-        after = assigned(self._scope, facts, {one.var.key: None})
-        if after is not None and self._whole.program.variables[one.var.key].boolean:
-            after = with_range(self._scope, after, variable(one.var.key), (0, 1))
-        return after
-
-    def _leave(self, one: Leave, at: int, facts: Facts) -> Facts | None:
-        """The counter goes; with a step above 1, how far it went past the end is worked out first if it matters."""
-        loop = one.loop
-        if loop.counter is None or loop.upper is None:
-            return facts
-        key = loop.counter.key
-        upper = Reason(self._scope, facts).poly(loop.upper)
-        matters = upper is not None and any(one in self._residues[at + 1] for one in upper.variables())
-        if upper is not None and matters and self._scope.moduli.get(key, 1) > 1:
-            form, _ = split(plus(upper, variable(key), -1))
-            if form in self._scope.forms:
-                low, high = range_of(self._scope, facts, Poly(form, 0))
-                if low is not None and high is not None and 0 < high - low < MOST_VALUES:
-                    raise Asked(Exactly(form, low, high))
-        return eliminated(self._scope, facts, key)

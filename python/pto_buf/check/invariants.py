@@ -1,11 +1,11 @@
 """A proof that can be checked again without looking for it: the states that it found, for each group of goals. Pure.
 
-Whoever checks it runs from each state to the next ones, once, and has to find these among the states given; then no run
-leaves them, and none of them is wrong.
+Whoever checks it runs from each state to the next ones, once, and has to find that the states given speak for these;
+then no run leaves them, and none of them is wrong.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pto_buf.check.explore import Explorer, State
@@ -28,21 +28,39 @@ class Group:
     moduli: tuple[tuple[int, int], ...]
     stage: int
     states: tuple[State, ...]
+    links: tuple[tuple[int, ...], ...]
+    """For each state, the numbers of those that it leads to."""
 
 
-class Rechecker(Explorer):
-    """Runs from each of the given states once."""
+class Recorder(Explorer):
+    """Explores, and takes note which states each one leads to."""
 
-    def recheck(self, states: Sequence[State]) -> bool:
-        """Whether every run stays within the states, and nothing is wrong in any of them."""
-        for state in states:
-            kept, key = self._kept(state)
-            self._seen[key] = kept
-        known = dict(self._seen)
-        self._begin()
-        for state in known.values():
-            self._go(state)
-        return len(self._seen) == len(known) and not self._alarms.alarms and not self._alarms.blind
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self._numbers: dict[object, int] = {}
+        self._links: list[list[int]] = []
+        self._from: list[int] | None = None
+
+    @property
+    def links(self) -> tuple[tuple[int, ...], ...]:
+        """For each state, the numbers of those that it leads to, in the order in which they are met."""
+        return tuple(tuple(one) for one in self._links)
+
+    def _go(self, state: State) -> None:
+        self._from = self._links[self._numbers[self._kept(replace(state, knowledge=state.knowledge.copy()))[1]]]
+        super()._go(state)
+
+    def _add(self, state: State) -> None:
+        before = len(self._seen)
+        super()._add(state)
+        if self._tracker is not None and self._tracker.settled(state.knowledge):
+            return
+        _, key = self._kept(replace(state, knowledge=state.knowledge.copy()))
+        if len(self._seen) > before:
+            self._numbers[key] = len(self._links)
+            self._links.append([])
+        if self._from is not None:
+            self._from.append(self._numbers[key])
 
 
 # --- as JSON -----------------------------------------------------------------------------------------------------
@@ -54,6 +72,7 @@ def group_json(group: Group) -> Json:
         "moduli": [list(pair) for pair in group.moduli],
         "stage": group.stage,
         "states": [_state_json(state) for state in group.states],
+        "links": [list(links) for links in group.links],
     }
 
 
@@ -64,6 +83,7 @@ def group_of(data: Json, nodes: Mapping[str, Node]) -> Group:
         tuple((int(key), int(modulus)) for key, modulus in data["moduli"]),
         int(data["stage"]),
         tuple(_state_of(state, nodes) for state in data["states"]),
+        tuple(tuple(int(number) for number in links) for links in data["links"]),
     )
 
 

@@ -1,7 +1,7 @@
 """The proof for all runs of a kernel: goals, in groups, in stages. Pure."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import lcm, prod
 from typing import TypeVar
@@ -53,7 +53,7 @@ ASSUMPTIONS = (
 _MOST_WITNESSES = 24
 _WIDER = 4
 _LAST_STAGE = 4
-_E = TypeVar("_E", bound=Explorer)
+_E = TypeVar("_E")
 
 
 Proven = tuple[tuple[Goal, ...], Moduli, int]
@@ -267,7 +267,7 @@ class Prover:
             self._proof.groups.append((proven, moduli, stage))
         return left
 
-    def explorer(self, kind: type[_E], moduli: Moduli, goals: Sequence[Goal], stage: int) -> _E:
+    def explorer(self, kind: Callable[..., _E], moduli: Moduli, goals: Sequence[Goal], stage: int) -> _E:
         """What goes through the states for these goals, following these residues."""
         window = self._windows.get(goals[0])
         forms = self._forms if window is None else window.forms

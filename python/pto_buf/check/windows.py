@@ -76,7 +76,7 @@ def trackings(whole: Whole, first_key: int) -> Iterator[Tracking]:
         if all(constant_window(where) for where in wheres):
             continue
         views = len({(where.base, where.shape, where.strides, where.size) for where in wheres})
-        grid = views == 1 and _nested(wheres[0])
+        grid = views == 1 and _nested(wheres[0]) and not any(_leaves(where) for where in wheres)
         for at, run, touch in touches:
             yield _tracking(whole, at, run, touch, touches, grid, first_key)
 
@@ -128,6 +128,15 @@ def _sides(where: Window, grid: bool) -> list[tuple[Term, Term]]:
         reach = add(reach, apply(Fn.MUL, sub(extent, const(1)), stride))
     first = scale(start, where.size)
     return [(first, add(first, scale(reach, where.size)))]
+
+
+def _leaves(where: Window) -> bool:
+    """Whether the window is known to reach out of the array in some dimension."""
+    for extent, offset, size in zip(where.shape, where.offsets, where.extents, strict=True):
+        over = constant_of(sub(add(offset, size), extent))
+        if over is not None and over > 0:
+            return True
+    return False
 
 
 def _nested(where: Window) -> bool:
