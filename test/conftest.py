@@ -65,3 +65,15 @@ def mlir_opt() -> str:
             pytest.fail("CI must have MLIR: install Debian's mlir-19-tools")
         pytest.skip("there is no mlir-opt here: install mlir-19-tools, or name one in MLIR_OPT")
     return found
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser in which pages are looked at: optional for developers, compulsory under CI."""
+    names = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+    found = os.environ.get("CHROMIUM") or next((path for name in names if (path := shutil.which(name))), None)
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI must have a browser: install Debian's chromium-headless-shell")
+        pytest.skip("there is no Chromium here: install chromium-headless-shell, or name one in CHROMIUM")
+    return found

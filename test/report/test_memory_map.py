@@ -162,6 +162,13 @@ def test_lanes_lie_where_their_addresses_are():
     assert [box.split('x="')[1].split('"')[0] for box in boxes] == ["300.0", "515.0", "730.0", "945.0"]
 
 
+def test_a_name_that_does_not_fit_stands_beside_its_lanes_if_there_is_room():
+    text = memory_map_html([mapped("set a 2 8x64\nset big 1 46x256\nx = load a[%c0]\ny = load big[%c0]")])
+    assert '">a[0..1]</text>' not in text  # `big` lies there
+    text = memory_map_html([mapped("set a 2 8x64\nx = load a[%c0]")])
+    assert text.count('">a[0..1]</text>') == 1
+
+
 def test_names_cannot_break_the_page():
     one = Resident("<b>&\"'", Space.VEC, 1, 8, 128, "f32", 4096, 4096, 0, False)
     drawn = MemoryMap(

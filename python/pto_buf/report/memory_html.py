@@ -11,6 +11,9 @@ _GUTTER, _ACROSS, _ROW, _TOP = 300, 860, 16, 24
 _NARROWEST = 3
 """Pixels of a lane, however few bytes it has."""
 
+_LETTER = 7
+"""Pixels of a letter."""
+
 _TICKS = 8
 
 _STYLE = """
@@ -66,6 +69,7 @@ def _picture(space: Space, tenancies: Sequence[Tenancy], steps: Sequence[Step], 
     ]
     for tenancy in tenancies:
         parts += _lanes(tenancy, len(steps), limit)
+        parts += _caption(tenancy, tenancies, limit)
     return "\n".join([*parts, "</svg>"])
 
 
@@ -106,11 +110,28 @@ def _lanes(tenancy: Tenancy, steps: int, limit: int) -> Iterator[str]:
                 turn = " turn" if mark.islower() else ""
                 what = "r" if mark.lower() == "r" else "w"
                 yield _box(f"{kind}-{what}{turn}", x, width, step, step + 1, inset=2)
-        if width > 7 * len(name):
+        if width > _LETTER * len(name):
             filled = bool(steps) and marks[tenancy.first][lane].lower() in "wx"
             style = ' class="on-fill"' if filled else ""
             yield f'<text{style} x="{x + 4:.1f}" y="{_TOP + _ROW * tenancy.first + 11}">{escape(name)}</text>'
         yield "</g>"
+
+
+def _caption(tenancy: Tenancy, all: Sequence[Tenancy], limit: int) -> Iterator[str]:
+    """The name of a set beside its lanes where these are too narrow for it, if nothing else is drawn there."""
+    one = tenancy.resident
+    name = one.name if one.count == 1 else f"{one.name}[0..{one.count - 1}]"
+    if _ACROSS * one.footprint / limit - 1 > _LETTER * len(f"{one.name}[0]"):
+        return
+    start = _GUTTER + max(_ACROSS * one.end / limit, _ACROSS * one.address / limit + _NARROWEST) + 4
+    end = start + _LETTER * len(name)
+    edges = [
+        (_GUTTER + _ACROSS * other.resident.address / limit, _GUTTER + _ACROSS * other.resident.end / limit)
+        for other in all
+        if other is not tenancy
+    ]
+    if end <= _GUTTER + _ACROSS and not any(left < end and start < right for left, right in edges):
+        yield f'<text class="faint-text" x="{start:.1f}" y="{_TOP + _ROW * tenancy.first + 11}">{escape(name)}</text>'
 
 
 def _box(style: str, x: float, width: float, first: int, end: int, inset: int = 0) -> str:
