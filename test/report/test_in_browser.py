@@ -51,7 +51,7 @@ def test_lanes_are_drawn_where_the_addresses_are(chromium: str, page: Path, tmp_
     blue = np.abs(picture.astype(int) - np.array(USER)).sum(axis=2)
     across = picture.astype(int)
     tinted = (across[:, :, 2] - across[:, :, 0] > 60).sum(axis=1)
-    widest = int(np.argmax(tinted[: 240]))  # the row of the load into `panels`, which fills both slots
+    widest = int(np.argmax(tinted[:240]))  # the row of the load into `panels`, which fills both slots
     columns = np.flatnonzero(across[widest, :, 2] - across[widest, :, 0] > 60)
     first, last = int(columns[0]), int(columns[-1])
     svg_left, gutter, wide = 24, 300, 860

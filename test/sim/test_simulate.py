@@ -116,6 +116,7 @@ pto.tstore ins(%u : {TILE}) outs(%gx : {WINDOW})
         ("", "a3", False),
         ("", "a5", True),
         ("pto.barrier #pto.pipe<PIPE_MTE2>", "a3", False),
+        ("pto.set_flag[<PIPE_V>, <PIPE_MTE3>, <EVENT_ID1>]", "a3", False),
     ],
 )
 def test_dependent_vector_ops_need_a_barrier_where_the_target_says_so(between: str, arch: str, holds: bool) -> None:

@@ -39,6 +39,10 @@ class Effects(Protocol):
         """The scalar unit reads or writes global memory. Returns what it reads."""
         ...
 
+    def unfinished(self, core: int, pipe: Pipe) -> bool:
+        """Whether the pipe has begun what it has not finished."""
+        ...
+
     def settle(self, core: int, pipe: Pipe) -> None:
         """Everything that the pipe has begun is finished now."""
         ...
@@ -89,6 +93,8 @@ class Engine:
         self._signals_hold_scalar = signals_hold_scalar
         self._random = random.Random(order.seed)
         self._woken: list[Agent] = []
+        self._deferred: dict[Agent, list[Entry]] = {}
+        """Sets that a pipe has come past, but not with all that it has begun: they fire when somebody waits."""
         self.faults = self._tokens.faults
 
     def run(self) -> None:
@@ -101,7 +107,7 @@ class Engine:
                 self._run_late()
         for number in range(len(self._cores)):
             for pipe in QUEUED:
-                self._effects.settle(number, pipe)
+                self._settle((number, pipe))
         self._tokens.leftovers()
 
     # --- orders ---
@@ -244,20 +250,26 @@ class Engine:
                 return False
             core.next = None
             return True
-        if self._tokens.missing(entry.needs) is not None:
+        if not self._take(entry):
             return False
-        self._tokens.take(entry.needs)
         match entry.step:
             case Exec():
                 self._check_internal_flags(number, entry.step)
                 self._effects.execute(number, pipe, entry.step)
-            case SetFlag() | SyncSet() | GiveLock() | Barrier():
-                self._effects.settle(number, pipe)
+            case SetFlag() | SyncSet() | GiveLock() if self._effects.unfinished(number, pipe):
+                self._deferred.setdefault(agent, []).append(entry)
+            case Barrier():
+                self._settle(agent)
             case _:
-                pass
-        self._give(entry)
+                self._give(entry)
         core.queues[pipe].head += 1
         return True
+
+    def _settle(self, agent: Agent) -> None:
+        """The pipe finishes all that it has begun, and what it has come past fires."""
+        self._effects.settle(*agent)
+        for entry in self._deferred.pop(agent, ()):
+            self._give(entry)
 
     # --- the scalar unit ---
 
@@ -278,7 +290,7 @@ class Engine:
                 if any(core.queues[pipe].waiting for pipe in QUEUED):
                     return False
                 for pipe in QUEUED:
-                    self._effects.settle(number, pipe)
+                    self._settle((number, pipe))
             case Barrier() if step.pipe is Pipe.S:
                 message = "a barrier on the scalar unit, which the hardware refuses"
                 raise SimulationFault(Fault("barrier", message, step.place))
@@ -318,8 +330,12 @@ class Engine:
     # --- tokens ---
 
     def _take(self, entry: Entry) -> bool:
-        if self._tokens.missing(entry.needs) is not None:
-            return False
+        """Take what the entry waits for, if all of it has been given or only needs a pipe to finish."""
+        while (token := self._tokens.missing(entry.needs)) is not None:
+            provider = self._tokens.announced(token)
+            if provider is None or self._cores[provider[0]].queues[provider[1]].head <= provider[2]:
+                return False
+            self._settle(provider[:2])
         self._tokens.take(entry.needs)
         return True
 

@@ -1,6 +1,6 @@
-"""Takes set/wait pairs out of a kernel, one after another, to see which of them its result depends on."""
+"""Takes set/wait pairs and barriers out of a kernel, one after another, to see which of them its result depends on."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -9,7 +9,7 @@ import numpy as np
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
 from pto_buf.machine.exec import Steps
-from pto_buf.machine.steps import CoreId, Exec, SetFlag, Step, WaitFlag
+from pto_buf.machine.steps import Barrier, CoreId, Exec, SetFlag, Step, WaitFlag
 from pto_buf.sim.orders import QUEUED, Order, Policy, late
 from pto_buf.sim.simulate import Launch, Run, simulate
 
@@ -41,7 +41,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of runs without `pairs`, and the order that showed it.
+    """What came of runs without `pairs`, or without `barrier`, and the order that showed it.
 
     `how` names the fault; or it is `value`, an array that the kernel leaves is not as it was; or `displaced`, an op
     read a value that it should not have seen, without effect on what is left; None if nothing changed.
@@ -50,6 +50,7 @@ class Verdict:
     pairs: tuple[Pair, ...]
     how: str | None
     order: Order | None
+    barrier: Barrier | None = None
 
 
 def executed_pairs(steps: Iterable[Step]) -> tuple[Pair, ...]:
@@ -93,51 +94,87 @@ def without(steps: Steps, pairs: Sequence[Pair]) -> Steps:
         answer = yield step
 
 
-def _source(launch: Launch, first: Sequence[Step], core: CoreId) -> Steps:
-    """What the core does; for the first block, whose numbers cannot depend on memory, as it was recorded."""
-    return _replayed(first) if core.block == 0 else launch.steps(core)
+def without_barrier(steps: Steps, number: int) -> Steps:
+    """The steps of a core with the `number`-th barrier of one pipe left out, counted from 0."""
+    count = 0
+    answer: Any = None
+    while True:
+        try:
+            step = steps.send(answer)
+        except StopIteration:
+            return
+        answer = None
+        if isinstance(step, Barrier) and step.pipe is not Pipe.ALL:
+            count += 1
+            if count - 1 == number:
+                continue
+        answer = yield step
+
+
+def remove_each_pair(launch: Launch, *, by_site: bool = False, stride: int = 1) -> tuple[Verdict, ...]:
+    """Run the kernel without each executed pair, or without all pairs of the same two ops, in every adverse order.
+
+    With a stride only every so manyth. Raises DiagnosticError when the whole kernel has a fault or depends on the order
+    of its pipes: then a pair more or less says nothing.
+    """
+    trial = _Trial(launch)
+    groups: dict[object, list[Pair]] = {}
+    for pair in executed_pairs(trial.steps):
+        groups.setdefault(pair.sites if by_site else (pair.key, pair.number), []).append(pair)
+    return tuple(trial.without_pairs(tuple(group)) for group in list(groups.values())[::stride])
+
+
+def remove_each_barrier(launch: Launch, *, stride: int = 1) -> tuple[Verdict, ...]:
+    """The same for each executed barrier of one pipe."""
+    trial = _Trial(launch)
+    barriers = [step for step in trial.steps if isinstance(step, Barrier) and step.pipe is not Pipe.ALL]
+    return tuple(trial.without_barrier(number, barrier) for number, barrier in list(enumerate(barriers))[::stride])
+
+
+class _Trial:
+    """A kernel that is right, to be run without some of its fences. Raises as `remove_each_pair`."""
+
+    def __init__(self, launch: Launch):
+        self._launch = launch
+        self.steps = list(launch.steps(CoreId(0, launch.blocks)))
+        used = {pipe for step in self.steps if isinstance(step, Exec) for pipe in step.pipes}
+        self._pipes = [pipe for pipe in QUEUED if pipe in used]
+        self._expected = simulate(launch, Order(Policy.EARLY)).checked()
+        for pipe in self._pipes:
+            found = simulate(launch, late(pipe)).checked()
+            if difference(self._expected, found) is not None:
+                words = f"the result depends on the order of the pipes: {late(pipe)} differs from early"
+                raise DiagnosticError.at(None, words, kind="race")
+
+    def without_pairs(self, pairs: tuple[Pair, ...]) -> Verdict:
+        how, order = self._judged(lambda steps: without(steps, pairs), pairs[0].set.dst)
+        return Verdict(pairs, how, order)
+
+    def without_barrier(self, number: int, barrier: Barrier) -> Verdict:
+        how, order = self._judged(lambda steps: without_barrier(steps, number), barrier.pipe)
+        return Verdict((), how, order, barrier)
+
+    def _judged(self, change: Callable[[Steps], Steps], first: Pipe) -> tuple[str | None, Order | None]:
+        """What the change makes wrong, and in which order; the order in which `first` rushes ahead is tried first."""
+        displaced: Order | None = None
+        for pipe in sorted(self._pipes, key=lambda pipe: pipe is not first):
+            order = late(pipe)
+            run = simulate(self._launch, order, lambda core: change(self._source(core)))
+            if run.faults:
+                return run.faults[0].kind, order
+            if difference(self._expected, run) is not None:
+                return "value", order
+            if run.displaced and displaced is None:
+                displaced = order
+        return (None if displaced is None else "displaced"), displaced
+
+    def _source(self, core: CoreId) -> Steps:
+        """What the core does; for the first block, whose numbers cannot depend on memory, as it was recorded."""
+        return _replayed(self.steps) if core.block == 0 else self._launch.steps(core)
 
 
 def _replayed(steps: Sequence[Step]) -> Steps:
     yield from steps
-
-
-def remove_each_pair(launch: Launch, *, by_site: bool = False) -> tuple[Verdict, ...]:
-    """Run the kernel without each executed pair, or without all pairs of the same two ops, in every adverse order.
-
-    Raises DiagnosticError when the whole kernel has a fault or depends on the order of its pipes: then a pair more or
-    less says nothing.
-    """
-    steps = list(launch.steps(CoreId(0, launch.blocks)))
-    pipes = [pipe for pipe in QUEUED if any(isinstance(step, Exec) and pipe in step.pipes for step in steps)]
-    expected = simulate(launch, Order(Policy.EARLY)).checked()
-    for pipe in pipes:
-        found = simulate(launch, late(pipe)).checked()
-        if difference(expected, found) is not None:
-            raise DiagnosticError.at(
-                None, f"the result depends on the order of the pipes: {late(pipe)} differs from early", kind="race"
-            )
-    groups: dict[object, list[Pair]] = {}
-    for pair in executed_pairs(steps):
-        groups.setdefault(pair.sites if by_site else (pair.key, pair.number), []).append(pair)
-    return tuple(_verdict(launch, steps, expected, tuple(group), pipes) for group in groups.values())
-
-
-def _verdict(
-    launch: Launch, steps: Sequence[Step], expected: Run, pairs: tuple[Pair, ...], pipes: Sequence[Pipe]
-) -> Verdict:
-    first = pairs[0].set.dst
-    displaced: Order | None = None
-    for pipe in sorted(pipes, key=lambda pipe: pipe is not first):
-        order = late(pipe)
-        run = simulate(launch, order, lambda core: without(_source(launch, steps, core), pairs))
-        if run.faults:
-            return Verdict(pairs, run.faults[0].kind, order)
-        if difference(expected, run) is not None:
-            return Verdict(pairs, "value", order)
-        if run.displaced and displaced is None:
-            displaced = order
-    return Verdict(pairs, None if displaced is None else "displaced", displaced)
 
 
 def difference(expected: Run, found: Run) -> str | None:

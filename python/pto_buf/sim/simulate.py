@@ -82,7 +82,7 @@ def simulate(launch: Launch, order: Order, source: Callable[[CoreId], Steps] | N
     displaced: list[Displaced] = []
     for block in range(launch.blocks):
         cores = cores_of_block(launch, block)
-        values = Values(target, memory, _homes(cores), overlap=order.policy is Policy.LATE)
+        values = Values(target, memory, _homes(cores), order.rush[0] if order.policy is Policy.LATE else None)
         steps = [(source or launch.steps)(core) for core in cores]
         engine = Engine(steps, values, order, roles_of(cores), target.name == "a2a3")
         try:

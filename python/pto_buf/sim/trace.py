@@ -56,8 +56,9 @@ class _Core:
     def _titles(self) -> Iterator[Event]:
         yield self._meta("process_name", 0, name=f"{self._profile.kernel} {self._timeline.core}")
         yield self._meta("process_sort_index", 0, sort_index=self._pid)
+        busy = self._timeline.busy
         for lane, pipe in enumerate(LANES):
-            if pipe in self._timeline.busy:
+            if pipe in busy:
                 yield self._meta("thread_name", lane, name=str(pipe))
                 yield self._meta("thread_sort_index", lane, sort_index=lane)
 

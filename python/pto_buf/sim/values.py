@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from pto_buf.sim.faults import Fault, SimulationFault
 from pto_buf.sim.history import Displaced, History
 from pto_buf.sim.memory import FILL, Array, BoundsError, Global, OnChip, folded
 
-_INTERLOCKED = 10
-"""16 x 16 blocks of an accumulator from which on the matrix unit itself holds back a dependent product."""
-
 _PHYSICAL = ("move", "extract")
 """Ops that read a tile in L1 as it lies there, whatever part of it is valid."""
 
@@ -26,19 +23,23 @@ class Values:
     """The effects of steps on numbers, for cores that share global memory.
 
     `homes` says for each core whose memory each of its spaces is: the UB that a cube core fills is a vector core's.
-    With `overlap`, an op of a pipe that does not order its own ops writes its result only when the pipe is settled:
-    an op behind it that reads the result without a barrier in between sees the old value.
+    With `ahead`, ops of a pipe that does not order its own ops overlap until the pipe is settled. Those of the pipe
+    `ahead` have read by then and write, the last first; those of the others run, the last first: what depends on an op
+    before it, without a barrier in between, goes wrong on the one if it reads too early, on the others if it writes so.
     """
 
-    def __init__(self, target: Target, memory: Global, homes: Sequence[Mapping[Space, int]], overlap: bool):
+    def __init__(self, target: Target, memory: Global, homes: Sequence[Mapping[Space, int]], ahead: Pipe | None):
         self._target = target
         self._global = memory
         self._homes = homes
         self._on_chip = [OnChip(target) for _ in homes]
         sizes = {space: self._on_chip[0].size(space) for space in target.capacity} if homes else {}
         self._history = [History(sizes) for _ in homes]
-        self._overlap = overlap
-        self._begun: dict[tuple[int, Pipe], list[tuple[Exec, Sequence[tuple[TileRef, Array]]]]] = {}
+        ordered = target.ordered_pipes | frozenset([Pipe.M] if target.name == "a5" else [])
+        self._overlapping = frozenset(pipe for pipe in Pipe if ahead is not None and pipe not in ordered)
+        self._ahead = ahead
+        self._begun: dict[tuple[int, Pipe], list[tuple[Exec, _Results | None]]] = {}
+        """What overlaps, with its results where it has read."""
 
     @property
     def displaced(self) -> tuple[Displaced, ...]:
@@ -68,41 +69,48 @@ class Values:
         return None
 
     def execute(self, core: int, pipe: Pipe, step: Exec) -> Any:
-        try:
-            with np.errstate(all="ignore"):
-                return self._run(core, pipe, step)
-        except BoundsError as error:
-            raise SimulationFault(Fault("bounds", f"{step.name} touches {error}", step.place)) from None
+        if step.row.out.name not in step.operands:
+            return self._computed(core, step)  # a number for the scalar unit
+        if pipe not in self._overlapping:
+            self._write(core, step, self._results(core, step))
+        else:
+            results = self._results(core, step) if pipe is self._ahead else None
+            self._begun.setdefault((core, pipe), []).append((step, results))
+        return None
+
+    def unfinished(self, core: int, pipe: Pipe) -> bool:
+        return (core, pipe) in self._begun
 
     def settle(self, core: int, pipe: Pipe) -> None:
-        for step, results in self._begun.pop((core, pipe), ()):
-            self._write(core, step, results)
+        for step, results in reversed(self._begun.pop((core, pipe), [])):
+            self._write(core, step, self._results(core, step) if results is None else results)
 
-    def _run(self, core: int, pipe: Pipe, step: Exec) -> Any:
+    def _computed(self, core: int, step: Exec) -> Any:
+        """What the op makes of what it reads."""
         self._history[core].read(step)
-        row = step.row
-        operands = {name: self._value(core, step, _counted(step, name)) for name in step.operands}
         try:
-            computed = _semantics(step)(operands, step.attrs)
+            operands = {name: self._value(core, step, _counted(step, name)) for name in step.operands}
+            with np.errstate(all="ignore"):
+                return _semantics(step)(operands, step.attrs)
+        except BoundsError as error:
+            raise _out_of_bounds(step, error) from None
         except (ValueError, IndexError) as error:  # numpy refuses extents that do not go together
             message = f"{step.name} on valid extents that do not go together: {error}"
             raise SimulationFault(Fault("extent", message, step.place)) from None
-        if row.out.name not in step.operands:
-            return computed  # a number for the scalar unit
+
+    def _results(self, core: int, step: Exec) -> "_Results":
+        """What the op writes where."""
+        computed = self._computed(core, step)
         values = cast(tuple[Any, ...], computed) if isinstance(computed, tuple) else (computed,)
-        results: list[tuple[TileRef, Array]] = []
-        for out, value in zip(row.outs, values, strict=True):
-            target, result = _counted(step, out.name), np.asarray(value)
-            if isinstance(target, GlobalRegion):
-                self._global.write(target, _fitted(result, folded(target.extents), target.dtype, step))
-            elif isinstance(target, TileRef):
-                results.append((target, _fitted(result, (target.v_rows, target.v_cols), target.dtype, step)))
-        results += self._scratch(step)
-        if self._finishes_late(pipe, results):
-            self._begun.setdefault((core, pipe), []).append((step, results))
-        else:
-            self._write(core, step, results)
-        return None
+        results: list[tuple[TileRef | GlobalRegion, Array]] = []
+        with np.errstate(all="ignore"):
+            for out, value in zip(step.row.outs, values, strict=True):
+                target, result = _counted(step, out.name), np.asarray(value)
+                if isinstance(target, GlobalRegion):
+                    results.append((target, _fitted(result, folded(target.extents), target.dtype, step)))
+                elif isinstance(target, TileRef):
+                    results.append((target, _fitted(result, (target.v_rows, target.v_cols), target.dtype, step)))
+        return [*results, *self._scratch(step)]
 
     @staticmethod
     def _scratch(step: Exec) -> Iterator[tuple[TileRef, Array]]:
@@ -114,16 +122,15 @@ class Values:
                 filled = np.full((ref.v_rows, ref.v_cols * dtype.itemsize), FILL, np.uint8).view(dtype)
                 yield ref, filled
 
-    def _finishes_late(self, pipe: Pipe, results: Sequence[tuple[TileRef, Array]]) -> bool:
-        if not self._overlap or not results or pipe in self._target.ordered_pipes:
-            return False
-        target = results[0][0]
-        blocks = -(-target.v_rows // 16) * -(-target.v_cols // 16)
-        return pipe is not Pipe.M or blocks < _INTERLOCKED
-
-    def _write(self, core: int, step: Exec, results: Sequence[tuple[TileRef, Array]]) -> None:
-        for target, values in results:
-            self._on_chip[self._homes[core][target.space]].write(target, values)
+    def _write(self, core: int, step: Exec, results: "_Results") -> None:
+        try:
+            for target, values in results:
+                if isinstance(target, GlobalRegion):
+                    self._global.write(target, values)
+                else:
+                    self._on_chip[self._homes[core][target.space]].write(target, values)
+        except BoundsError as error:
+            raise _out_of_bounds(step, error) from None
         self._history[core].wrote(step)
 
     def _value(self, core: int, step: Exec, value: Any) -> Any:
@@ -142,6 +149,13 @@ def _counted(step: Exec, name: str) -> Any:
     if isinstance(value, TileRef) and name in step.row.whole:
         return replace(value, v_rows=value.rows, v_cols=value.cols)
     return value
+
+
+_Results: TypeAlias = Sequence[tuple[TileRef | GlobalRegion, Array]]
+
+
+def _out_of_bounds(step: Exec, error: BoundsError) -> SimulationFault:
+    return SimulationFault(Fault("bounds", f"{step.name} touches {error}", step.place))
 
 
 def _element(operands: Mapping[str, Any], attrs: Mapping[str, str]) -> Any:
