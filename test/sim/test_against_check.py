@@ -14,6 +14,7 @@ from pto_buf.check.concrete import Choice, needed_pairs, steps_of
 from pto_buf.check.model import model_of
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Pipe
+from pto_buf.machine.dtypes import NUMPY_DTYPES
 from pto_buf.machine.exec import kernel_named, pointer_arguments, scalar_arguments
 from pto_buf.machine.steps import CoreId, Exec
 from pto_buf.sim.mutate import difference, remove_each_pair
@@ -36,7 +37,8 @@ def launch(text: str, trips: int) -> Launch:
     function = kernel_of(text)
     rng = np.random.default_rng(1)
     arrays = {
-        name: rng.standard_normal((SIZE // COLS, COLS)).astype(np.float32) for _, name, _ in pointer_arguments(function)
+        name: rng.standard_normal((SIZE // COLS, COLS)).astype(NUMPY_DTYPES[dtype])
+        for _, name, dtype in pointer_arguments(function)
     }
     scalars = {name: trips if str(type) == "index" else 1.5 for _, name, type in scalar_arguments(function)}
     return Launch(function, arrays, scalars, limit=20_000)
