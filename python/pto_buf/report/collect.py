@@ -6,19 +6,19 @@ from typing import cast
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
-from xdsl.ir import Block, BlockArgument, SSAValue
+from xdsl.ir import Block
 
 from pto_buf.check.build import build
 from pto_buf.check.concrete import Choice, data_dependent, open_arguments, steps_of
 from pto_buf.check.steps import Fence, Set
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, SetOp, SlotOp, SlotSelectOp, WaitOp
-from pto_buf.dialect.tile_op import constant_of
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.fenced import DROPPED, LOST
 from pto_buf.memory.footprint import slot_bytes, slot_stride
 from pto_buf.report.allocation import Resident
+from pto_buf.report.expressions import branch_head, loop_head, words
 from pto_buf.report.fences import EventLine, Executed
 from pto_buf.report.order import Issue, Line, Nest
 from pto_buf.sim.naming import SlotRange
@@ -69,9 +69,9 @@ def _lines(block: Block, target: Target) -> Iterator[Line]:
             case SlotOp():
                 yield Issue(op.row.dsl, op.form(target).pipes, _slot_of(op))
             case ForOp():
-                yield from _nest(loop_words(op), op.body.block, target)
+                yield from _nest(loop_head(op), op.body.block, target)
             case IfOp():
-                yield from _nest(branch_words(op), op.true_region.block, target)
+                yield from _nest(branch_head(op), op.true_region.block, target)
                 if op.false_region.blocks:
                     yield from _nest("else:", op.false_region.block, target)
             case WhileOp():
@@ -81,26 +81,10 @@ def _lines(block: Block, target: Target) -> Iterator[Line]:
                 pass
 
 
-def loop_words(op: ForOp) -> str:
-    """The head of a loop, as Python has it."""
-    bounds = ", ".join(_words(value) for value in (op.lb, op.ub, op.step))
-    return f"for {_words(op.body.block.args[0])} in range({bounds}):"
-
-
-def branch_words(op: IfOp) -> str:
-    """The head of a branch, as Python has it."""
-    return f"if {_words(op.cond)}:"
-
-
-def _nest(words: str, block: Block, target: Target) -> Iterator[Line]:
+def _nest(head: str, block: Block, target: Target) -> Iterator[Line]:
     body = tuple(_lines(block, target))
     if body:
-        yield Nest(words, body)
-
-
-def _words(value: SSAValue) -> str:
-    constant = constant_of(value)
-    return str(constant) if constant is not None else value.name_hint or "?"
+        yield Nest(head, body)
 
 
 def _slot_of(op: SlotOp) -> str:
@@ -113,32 +97,7 @@ def _slot_of(op: SlotOp) -> str:
     alloc = owner.slots.owner
     assert isinstance(alloc, AllocSlotsOp)
     count = alloc.slots.type.data.count
-    return alloc.set_name.data if count == 1 else f"{alloc.set_name.data}[{_index(owner.index)}]"
-
-
-_OPERATORS = {
-    "arith.addi": "+",
-    "arith.subi": "-",
-    "arith.muli": "*",
-    "arith.remui": "%",
-    "arith.remsi": "%",
-    "arith.andi": "&",
-    "arith.divui": "//",
-    "arith.divsi": "//",
-    "arith.floordivsi": "//",
-}
-
-
-def _index(value: SSAValue, depth: int = 0) -> str:
-    """A slot index as arithmetic of counters and arguments, as far as that is short."""
-    owner = value.owner
-    if isinstance(value, BlockArgument) or constant_of(value) is not None or isinstance(owner, Block):
-        return _words(value)
-    operator = _OPERATORS.get(owner.name)
-    if operator is None or depth == 3:
-        return _words(value)
-    left, right = (_index(part, depth + 1) for part in owner.operands)
-    return f"{left} {operator} {right}" if depth == 0 else f"({left} {operator} {right})"
+    return alloc.set_name.data if count == 1 else f"{alloc.set_name.data}[{words(owner.index)}]"
 
 
 def events(function: FuncOp) -> tuple[EventLine, ...]:

@@ -13,7 +13,8 @@ from pto_buf.memory.banks import SourcePair
 from pto_buf.memory.plan import Plan, plan
 from pto_buf.memory.tenant import Tenant
 from pto_buf.report.allocation import size_text
-from pto_buf.report.collect import branch_words, loop_words, residents
+from pto_buf.report.collect import residents
+from pto_buf.report.expressions import branch_head, loop_head
 from pto_buf.report.memory_map import MemoryMap, Step, Tenancy, Touch
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.program import Access, Block, Branch, Loop, Op, Release, While
@@ -107,7 +108,7 @@ class _Walk:
                     pass
                 case Loop():
                     assert isinstance(op, ForOp)
-                    self._step(node.key, loop_words(op), depth, place)
+                    self._step(node.key, loop_head(op), depth, place)
                     self.block(node.body, depth + 1)
                 case While():
                     self._step(node.key, "while:", depth, place)
@@ -115,7 +116,7 @@ class _Walk:
                     self.block(node.after, depth + 1)
                 case Branch():
                     assert isinstance(op, IfOp)
-                    self._step(node.key, branch_words(op), depth, place)
+                    self._step(node.key, branch_head(op), depth, place)
                     self.block(node.then, depth + 1)
                     if node.otherwise:
                         self._step(self._behind(node.then, node.key), "else:", depth, place)
