@@ -12,6 +12,9 @@ from pto_buf.frontend.names import DType, DynVar, MemRefDecl, Symbol
 from pto_buf.frontend.values import Static
 from pto_buf.hw import Space
 
+_LARGEST = 1 << 48
+"""No memory has as many elements."""
+
 Extent = int | str
 """A static extent, or the name of a dimension known only at run time."""
 
@@ -129,8 +132,10 @@ def _extents(ctx: Context, node: ast.expr) -> tuple[Extent, ...]:
         value = constant(ctx, part)
         if isinstance(value, DynVar):
             found.append(value.name)
-        elif isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        elif isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST:
             found.append(value)
+        elif isinstance(value, int) and value >= _LARGEST:
+            raise ctx.error(part, f"an extent of {value.bit_length()} bits is larger than any memory", kind=SHAPE)
         else:
             raise ctx.error(part, f"an extent is a positive integer or pl.dynamic, found {value!r}", kind=SHAPE)
     return tuple(found)

@@ -128,6 +128,8 @@ def evaluate(node: ast.expr, lookup: Lookup) -> object:
         return _evaluate(node, lookup)
     except (TypeError, ValueError, OverflowError, IndexError) as err:
         raise NotConstantError(node, str(err)) from None
+    except RecursionError:
+        raise NotConstantError(node, "its parts stand too deep inside one another") from None
 
 
 def _evaluate(node: ast.expr, lookup: Lookup) -> object:

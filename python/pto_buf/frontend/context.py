@@ -12,13 +12,24 @@ from pto_buf.errors import Collector, DiagnosticError, Note, Place
 from pto_buf.frontend.builder import Builder
 from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.held import Held
-from pto_buf.frontend.kinds import UNSUPPORTED
+from pto_buf.frontend.kinds import TOO_LARGE, UNSUPPORTED
 from pto_buf.frontend.module import Function
 from pto_buf.frontend.placement import OwnedSet
 from pto_buf.frontend.samples import Shaped
 from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet, Value
 from pto_buf.hw import Target
 from pto_buf.locations import location
+
+MOST_STATEMENTS = 30_000
+"""Statements that a kernel may come to once its loops are unrolled and its helpers written out."""
+
+
+class TooLongError(Exception):
+    """A kernel that comes to too many statements: nothing more of it is read."""
+
+    def __init__(self, error: DiagnosticError):
+        super().__init__(str(error))
+        self.error = error
 
 
 class SourceText:
@@ -83,11 +94,20 @@ class Context:
     """Functions that are spliced where they are called, by their name."""
     splice: "Callable[[Context, Function, ast.Call, Evaluate], Value] | None" = None
     """Reads a helper's body in place of a call."""
+    statements: int = 0
+    """Statements read, those of helpers and unrolled loops each time anew."""
 
     @property
     def pipeline(self) -> Frame | None:
         """The innermost `pl.pipeline` around the current statement."""
         return next((frame for frame in reversed(self.frames) if frame.stage is not None), None)
+
+    def count(self, node: ast.AST) -> None:
+        """Count a statement. Raises TooLongError for one too many."""
+        self.statements += 1
+        if self.statements > MOST_STATEMENTS:
+            message = f"the kernel comes to more than {MOST_STATEMENTS:,} statements"
+            raise TooLongError(self.error(node, message, help="use pl.range in place of pl.unroll", kind=TOO_LARGE))
 
     def scalar(self, value: SSAValue) -> Scalar:
         """An index value that is known not to be negative."""

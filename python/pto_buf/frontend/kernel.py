@@ -13,10 +13,10 @@ from pto_buf.dialect.types import PtrSpec, PtrType, TensorViewType
 from pto_buf.errors import Collector, DiagnosticError, Note, Place
 from pto_buf.frontend.annotations import Annotation, ScalarType, ShapelessType, TensorType, annotation
 from pto_buf.frontend.builder import INDEX, Builder, scalar_type
-from pto_buf.frontend.context import Context, SourceText
+from pto_buf.frontend.context import Context, SourceText, TooLongError
 from pto_buf.frontend.flow import Flow
 from pto_buf.frontend.inlining import Inliner, plain_body
-from pto_buf.frontend.kinds import KERNEL_NAME, MEMORY_SPACE, SHAPE
+from pto_buf.frontend.kinds import KERNEL_NAME, MEMORY_SPACE, SHAPE, TOO_LARGE
 from pto_buf.frontend.memrefs import MemRefs
 from pto_buf.frontend.module import Function, Kind
 from pto_buf.frontend.names import spelling
@@ -67,13 +67,14 @@ def read_kernel(
         ctx.scope.bindings[name] = Unbound(
             ctx.place(function.node), "comes from the orchestration around this scope, which does not say what it is"
         )
-    flow = Flow()
-    flow.run(body)
-    memrefs = MemRefs()
-    memrefs.scan(ctx, body)
     ctx.helpers = helpers
-    ctx.splice = Inliner(memrefs).splice
-    Reader(flow, memrefs).run(ctx, body)
+    try:
+        _read_body(ctx, body)
+    except TooLongError as err:
+        collector.add(err.error)
+    except RecursionError:
+        words = "its statements or expressions stand too deep inside one another to be read"
+        collector.add(ctx.error(function.node, words, kind=TOO_LARGE))
     for err in ctx.held.errors():
         collector.add(err)
     if collector.has_errors:
@@ -95,6 +96,15 @@ def read_kernel(
     result.attributes["pto.entry"] = UnitAttr()
     result.attributes["pto.kernel_kind"] = KernelKindAttr(core)
     return result
+
+
+def _read_body(ctx: Context, body: Sequence[ast.stmt]) -> None:
+    flow = Flow()
+    flow.run(body)
+    memrefs = MemRefs()
+    memrefs.scan(ctx, body)
+    ctx.splice = Inliner(memrefs).splice
+    Reader(flow, memrefs).run(ctx, body)
 
 
 def _parameters(ctx: Context, function: Function, block: Block) -> Sequence[Attribute]:

@@ -56,6 +56,7 @@ def _unroll(ctx: Context, node: ast.For, header: Header, run: Run) -> None:
     if lower is None or upper is None or step is None:
         raise ctx.error(node.iter, "the bounds of pl.unroll are constants", help="use pl.range")
     for trip in range(lower, upper, step):
+        ctx.count(node)
         if header.counter is not None:
             ctx.scope.bindings[header.counter] = Static(trip)
         run(ctx, node.body)

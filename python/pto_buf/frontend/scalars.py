@@ -42,11 +42,18 @@ _PREDICATES: Mapping[type[ast.cmpop], str] = {
 }
 
 
+_BITS = 63
+"""Of the widest integer, the sign left out."""
+
+
 def number(ctx: Context, node: ast.AST, value: Value, what: str) -> Number:
     """`value` as a number. Raises DiagnosticError."""
     if isinstance(value, Scalar):
         return value
     if isinstance(value, Static) and isinstance(value.value, (bool, int, float)):
+        if isinstance(value.value, int) and value.value.bit_length() > _BITS:
+            found = value.value.bit_length()
+            raise ctx.error(node, f"{what} is an integer of {found} bits; there are {_BITS} and a sign", kind=SHAPE)
         return value
     raise ctx.error(node, f"{what} must be a scalar, is {describe(value)}", kind=SHAPE)
 

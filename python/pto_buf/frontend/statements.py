@@ -49,6 +49,7 @@ class Reader:
         if self._depth is None:
             self._depth = ctx.depth
         for statement in body:
+            ctx.count(statement)
 
             def poison(statement: ast.stmt = statement) -> None:
                 for name in assigned([statement]):
