@@ -33,7 +33,7 @@ def nest(depth: int) -> str:
         (f"{HEAD}    a = \0\n", 0, DEEP),
         (f"{HEAD}\tif n:\n        a = 1\n", 6, DEEP),
         (f"{HEAD}    a = '\\ud800'\n    b = pl.nonsense(a)\n", 6, "there is no op"),
-        (HEAD.replace("64, 64", "10 ** 30, 64", 1) + "    pass\n", 4, "an extent of 100 bits is larger than any memory"),
+        (f"{HEAD.replace('64, 64', '10 ** 30, 64', 1)}    pass\n", 4, "an extent of 100 bits is larger than any"),
         (
             "@pl.inline\ndef f(a):\n    return g(a)\n@pl.inline\ndef g(a):\n    return f(a)\n"
             + HEAD
