@@ -1,6 +1,6 @@
 """Ops of the `pto` dialect on global memory: tensors with strides, and windows of them."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Self, cast
 
 from xdsl.dialects.builtin import IndexType
@@ -138,9 +138,33 @@ class PartitionViewOp(IRDLOperation, VerifiedBySignature):
         printer.print_string(" -> ")
         printer.print_attribute(self.view.type)
 
+    def signature(self) -> Hashable:
+        """As any op's, and the constants among the operands."""
+        return super().signature(), tuple([constant_of(value) for value in self.operands])
+
     def verify_(self) -> None:
-        rank = len(cast(TensorViewType, self.source.type).data.shape)
+        source, result = cast(TensorViewType, self.source.type).data, cast(PartitionViewType, self.view.type).data
+        rank = len(source.shape)
         if (len(self.offsets), len(self.sizes)) != (rank, rank):
             raise VerifyException(
                 f"a view of rank {rank} has {rank} offsets and sizes, found {len(self.offsets)} and {len(self.sizes)}"
             )
+        if source.dtype != result.dtype:
+            raise VerifyException(f"views {source.dtype} elements as {result.dtype}; they must be equal")
+        shown = result.shape if len(result.shape) == rank else (None,) * rank
+        for axis, (offset, size, extent, whole) in enumerate(
+            zip(self.offsets, self.sizes, shown, source.shape, strict=True)
+        ):
+            _verify_window(axis, constant_of(offset), constant_of(size), extent, whole)
+
+
+def _verify_window(axis: int, offset: int | None, size: int | None, extent: int | None, whole: int | None) -> None:
+    """Raises VerifyException if what is known of one dimension of a window does not fit into the whole."""
+    if offset is not None and offset < 0:
+        raise VerifyException(f"offset {offset} of dimension {axis} is negative")
+    if size is not None and size < 1:
+        raise VerifyException(f"size {size} of dimension {axis} must be at least 1")
+    if None not in (size, extent) and size != extent:
+        raise VerifyException(f"size {size} of dimension {axis} is {extent} in the type")
+    if size is not None and whole is not None and (offset or 0) + size > whole:
+        raise VerifyException(f"dimension {axis} ends at {(offset or 0) + size}, the tensor has {whole}")
