@@ -74,6 +74,7 @@ def app() -> None:
 @_compiling
 @click.option("-o", "output", metavar="FILE", help="Where the .pto goes; - is standard output.")
 @click.option("--ptoas-version", metavar="VERSION", help="Write for this version of ptoas, such as 0.48.")
+@click.option("--loc", is_flag=True, help="Write behind each op of the .pto the place in the source that it is for.")
 @click.option("--no-check-sync", is_flag=True, help="Do not prove the fences right.")
 @click.option("--dump", type=click.Path(path_type=Path), metavar="FOLDER", help="Write the IR behind each pass there.")
 @click.option(
@@ -92,6 +93,7 @@ def compile_(
     fail_on_lost_overlap: bool,
     output: str | None,
     ptoas_version: str | None,
+    loc: bool,
     no_check_sync: bool,
     dump: Path | None,
     memory_map: str | None,
@@ -109,6 +111,7 @@ def compile_(
         target=arch,
         output=output,
         version=ptoas_version,
+        places=loc,
         options=options,
         dump=dump,
         memory_map=memory_map,

@@ -9,6 +9,7 @@ from pto_buf.errors import DiagnosticError, Place, render
 from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.lowering.plan_memory import functions
 from pto_buf.output import write_output
+from pto_buf.printing import text_of
 from pto_buf.report.collect_map import memory_map_of
 from pto_buf.report.memory_html import memory_map_html
 from pto_buf.report.memory_map import memory_map_text
@@ -22,12 +23,16 @@ def run(
     target: str | None,
     output: str | None,
     version: str | None,
+    places: bool,
     options: PipelineOptions,
     dump: Path | None,
     memory_map: str | None,
     quiet: bool,
 ) -> int:
-    """Compile, write the text, print the report. With the text on standard output the report goes to standard error."""
+    """Compile, write the text (with `places`, that of each op behind it), print the report.
+
+    With the text on standard output the report goes to standard error.
+    """
     path, entry = split_kernel(kernel)
     if dump is not None:
         dump.mkdir(parents=True, exist_ok=True)
@@ -42,7 +47,7 @@ def run(
         spell_for(compiled.module, wanted)
     sys.stderr.write(render(compiled.warnings))
     if output is not None:
-        write_output(output, compiled.text)
+        write_output(output, text_of(compiled.module, debuginfo=places))
     stream = sys.stderr if output == "-" else sys.stdout
     if memory_map is not None:
         text = drawn(compiled, page=memory_map.endswith(".html"))

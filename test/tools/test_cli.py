@@ -76,6 +76,14 @@ def test_text_on_standard_output_keeps_the_report_off_it(kernel: Path, capsys: p
     assert "kernel halve" in said.err
 
 
+def test_each_op_tells_its_place_on_request(kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", f"{kernel}:halve", "--loc", "-q", "-o", "-"]) == 0
+    loads = [line for line in capsys.readouterr().out.splitlines() if "pto.tload" in line]
+    (line,) = [number for number, text in enumerate(kernel.read_text().splitlines(), 1) if "load" in text][:1]
+    assert loads
+    assert all(f'loc("{kernel}":{line}:' in text for text in loads[:1])
+
+
 def test_the_same_file_compiles_to_the_same_text(kernel: Path, capsys: pytest.CaptureFixture[str]):
     texts: list[str] = []
     for _ in range(2):
