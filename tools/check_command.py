@@ -56,7 +56,9 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wante
     source = read_source(file)
     module = parse_text(make_context(), source.text, source.file)
     verify_module(module)
-    given = dict(_assignment(text) for text in trips)
+    given = _assignments(trips)
+    if given and wanted.certificate is not None:
+        raise UsageError("a certificate is for every run; --trip leaves some out", "leave out one of the two")
     target = None if arch is None else TARGETS[arch]
     flag = gm_raw == "flag"
     kernels = [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
@@ -73,7 +75,7 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wante
             sys.stderr.write(render(diagnostics(verdict), {source.file: source.text}))
             sys.stdout.write(_words(verdict, values) + "\n")
             _show_more(kernel, verdict, values, wanted, target, source, flag)
-    if wanted.certificate is not None and not given:
+    if wanted.certificate is not None:
         _certify(kernels, verdicts, source, wanted.certificate, target, flag)
     found = {verdict.status for verdict in verdicts}
     return _EXITS[next((status for status in _WORST_FIRST if status in found), Status.PROVEN)]
@@ -118,8 +120,9 @@ def _certify(
     target: Target | None,
     flag: bool,
 ) -> None:
-    """Writes the states of the proofs; nothing if a kernel is not proven."""
+    """Writes the states of the proofs; nothing, and says so, if a kernel is not proven."""
     if any(verdict.status is not Status.PROVEN for verdict in verdicts):
+        sys.stderr.write(f"{path} is not written: not every kernel is proven\n")
         return
     made = [certificate(build(kernel), _model(kernel, target, flag)) for kernel in kernels]
     if any(one is None for one in made):
@@ -148,6 +151,14 @@ def _verify(kernels: Sequence[FuncOp], source: Source, path: str, target: Target
 
 def _model(kernel: FuncOp, target: Target | None, flag: bool) -> Model:
     return model_of(target or target_of(kernel), entry=build(kernel).entry, global_raw=flag)
+
+
+def _assignments(texts: Sequence[str]) -> dict[str, int]:
+    given: dict[str, int] = {}
+    for name, number in map(_assignment, texts):
+        if given.setdefault(name, number) != number:
+            raise UsageError(f"'{name}' is {given[name]} and {number}", "check one run at a time")
+    return given
 
 
 def _assignment(text: str) -> tuple[str, int]:

@@ -68,6 +68,13 @@ def _argument_parser() -> argparse.ArgumentParser:
         metavar="PASSES",
         help="passes to run, separated by commas, each with its options in braces",
     )
+    add(
+        "--check-sync",
+        dest="passes",
+        action="append_const",
+        const="ptobuf-check-sync",
+        help="after the passes named so far, prove that the fences are right for every run",
+    )
     add("--list-passes", action="store_true", help="name the passes of this package, in the order of its pipeline")
     add("--split-input-file", action="store_true", help="treat the parts between `// -----` lines one by one")
     add(

@@ -4,7 +4,7 @@ import pytest
 
 from check.kernels import Kernel
 from check.programs import program_of
-from pto_buf.check.findings import Status
+from pto_buf.check.findings import Fault, Status
 from pto_buf.check.model import model_of
 from pto_buf.check.prove import prove
 from pto_buf.hw import A2A3
@@ -95,3 +95,20 @@ def test_tiles_of_one_output_at_a_place_worked_out_from_an_argument(step: int, r
         kernel.store("P", "h", f"m // 4 * 4096 + max(m % 4 * 1024, 0) + i * {step}")
     kernel.barrier()
     assert prove(program_of(kernel.text()), MODEL).status is (Status.PROVEN if right else Status.WRONG)
+
+
+def test_a_run_names_the_loaded_values_that_show_it_and_no_others():
+    kernel = ring(2)
+    with kernel.loop("i", 0, "n"):
+        kernel.read("v", "i")
+        kernel.read("w", "i")
+        kernel.wait("V>MTE2", "v % 2")
+        kernel.load("P[v % 2]")
+        kernel.set("V>MTE2", "v % 2")
+    kernel.drain("V>MTE2", 2)
+    kernel.barrier()
+    races = [one for one in prove(program_of(kernel.text()), MODEL).findings if one.fault is Fault.SAME_PIPE]
+    loaded = [name for one in races for name, _ in one.run if name not in ("n", "m")]
+    assert loaded
+    assert all(name.startswith("t") and " of line " in name for name in loaded)
+    assert len({name.partition(" ")[0] for name in loaded}) == 1

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from pto_buf.tools.cli import main
+from pto_buf.tools.opt import main as opt
 from support.streams import stream
 
 
@@ -53,6 +54,30 @@ def test_json_says_the_same(bad: Path, capsys: pytest.CaptureFixture[str]):
 def test_a_number_that_is_none_ends_with_2(trip: str, good: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["check", str(good), "--trip", trip]) == 2
     assert capsys.readouterr().out == ""
+
+
+def test_two_numbers_for_one_argument_and_a_certificate_of_some_runs_end_with_2(
+    good: Path, capsys: pytest.CaptureFixture[str]
+):
+    assert main(["check", str(good), "--trip", "n=1", "--trip", "n=2"]) == 2
+    assert "'n' is 1 and 2" in capsys.readouterr().err
+    assert main(["check", str(good), "--trip", "n=1", "--certificate", str(good.with_name("c.json"))]) == 2
+    assert "a certificate is for every run" in capsys.readouterr().err
+
+
+def test_no_certificate_is_written_for_a_wrong_kernel(bad: Path, capsys: pytest.CaptureFixture[str]):
+    file = bad.with_name("c.json")
+    assert main(["check", str(bad), "--certificate", str(file)]) == 1
+    assert "is not written" in capsys.readouterr().err
+    assert not file.exists()
+
+
+def test_pto_buf_opt_checks_too(good: Path, bad: Path, capsys: pytest.CaptureFixture[str]):
+    assert opt([str(good), "--check-sync"]) == 0
+    assert "func.func" in capsys.readouterr().out
+    assert opt([str(bad), "--check-sync"]) == 1
+    said = capsys.readouterr()
+    assert (said.out, "is still set when the kernel ends" in said.err) == ("", True)
 
 
 def test_what_is_no_pto_ends_with_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

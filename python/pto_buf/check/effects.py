@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pto_buf.check.alarms import Alarms, Trail
+from pto_buf.check.alarms import Alarms, Link, Took, Trail
 from pto_buf.check.clocks import number_of, pipes_of
 from pto_buf.check.findings import Fault
 from pto_buf.check.ground import Ground, lock_key
@@ -12,6 +12,7 @@ from pto_buf.check.model import Model
 from pto_buf.check.program import Await, Barrier, Local, Lock, Run, SetFlag, Signal, WaitFlag
 from pto_buf.check.reason import Reason
 from pto_buf.check.signals import MOST_PENDING, Lines
+from pto_buf.check.terms import at_most, const
 from pto_buf.check.whole import Whole
 from pto_buf.hw import EVENT_IDS, Pipe
 
@@ -129,7 +130,7 @@ class Effects:
         core = self._whole.core_of(at)
         self._busy(core, knowledge)
         if lane is None:
-            self._unknown_lane(at, one, reason)
+            self._unknown_lane(at, one, reason, trail)
             return True
         if not 0 <= lane < EVENT_IDS:
             self._alarms.raise_for(Fault.LANE, Goal(lane=at), at, trail)
@@ -146,12 +147,13 @@ class Effects:
             knowledge.wait(self._bits, flag, goal)
         return True
 
-    def _unknown_lane(self, at: int, one: SetFlag | WaitFlag, reason: Reason) -> None:
+    def _unknown_lane(self, at: int, one: SetFlag | WaitFlag, reason: Reason, trail: Trail) -> None:
         """Orders nothing here; of the flags that it may name, nothing can be said."""
-        if Goal(lane=at) in self._bits.goals:
-            low, high = reason.range(one.lane)
-            if low is None or low < 0 or high is None or high >= EVENT_IDS:
-                self._alarms.cannot_see(Goal(lane=at))
+        low, high = reason.range(one.lane)
+        above = high is None or high >= EVENT_IDS
+        if Goal(lane=at) in self._bits.goals and (above or low is None or low < 0):
+            outside = at_most(const(EVENT_IDS), one.lane) if above else at_most(one.lane, const(-1))
+            self._alarms.raise_for(Fault.LANE, Goal(lane=at), at, Link(trail, Took(at, outside)))
         for lane in self._ground.lanes[at]:
             flag = (self._whole.core_of(at), one.src, one.dst, lane)
             if flag in self._flags:

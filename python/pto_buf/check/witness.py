@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pto_buf.check.alarms import Entry, Kept, Took, Trail, Went
 from pto_buf.check.prepare import Prepared, undefined
-from pto_buf.check.program import Assign, Branch, Fresh, Jump, Kind
+from pto_buf.check.program import Assign, Branch, Fresh, Jump, Kind, VarInfo
 from pto_buf.check.run import Choice
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
 from pto_buf.check.whole import Whole
@@ -50,14 +50,20 @@ def _choice(prepared: Prepared, path: _Path) -> Choice | None:
     infos = prepared.program.variables
     arguments = {key: values[key] for key, _, _ in symbols if key not in path.made}
     outcomes = {path.made[key]: value for key, value in values.items() if key in path.made}
-    named = tuple(
-        (f"{infos[key].var.name} (time {number})", value) for (key, number), value in sorted(outcomes.items())
-    )
+    asked = {var.key for condition in path.conditions for var in variables(condition)}
+    said = {path.made[key]: values[key] for key in path.made if key in asked}
+    named = tuple((_made_words(infos[key], number), value) for (key, number), value in sorted(said.items()))
 
     def outcome(var: Var, occurrence: int) -> int:
         return outcomes.get((var.key, occurrence), 0)
 
     return Choice(arguments, outcome, named)
+
+
+def _made_words(info: VarInfo, number: int) -> str:
+    """The value that is made at a place, the number-th time."""
+    where = "" if info.place is None else f" of line {info.place.line}"
+    return f"{info.var.name}{where}, time {number}"
 
 
 def _replay(prepared: Prepared, whole: Whole, trail: Trail) -> _Path:
@@ -204,7 +210,7 @@ def _solve(conditions: Sequence[Term], symbols: Sequence[_Symbol]) -> dict[int, 
         if len(choices) == len(symbols):
             return values
         key, low, high = symbols[len(choices)]
-        choices.append(iter(range(low, high + 1)))
+        choices.append(iter(sorted(range(low, high + 1), key=lambda value: (abs(value), value < 0))))
         while choices:
             depth = len(choices) - 1
             key = symbols[depth][0]

@@ -132,7 +132,7 @@ def _global_read(finding: Finding, run: str) -> Diagnostic:
 
 def _deadlock(finding: Finding, run: str) -> Diagnostic:
     second, first = finding.second, finding.first
-    notes = [Note(second.site.place, f"hangs: {_at(second)}")]
+    notes = [Note(second.site.place, f"hangs: {_at(second)}")] if second.trips or second.core else []
     if finding.lock is not None:
         assert first is not None
         why = "it is held"
