@@ -143,7 +143,7 @@ class PartitionViewOp(IRDLOperation, VerifiedBySignature):
         return super().signature(), tuple([constant_of(value) for value in self.operands])
 
     def verify_(self) -> None:
-        source, result = cast(TensorViewType, self.source.type).data, cast(PartitionViewType, self.view.type).data
+        source, result = cast(TensorViewType, self.source.type).data, self.view.type.data
         rank = len(source.shape)
         if (len(self.offsets), len(self.sizes)) != (rank, rank):
             raise VerifyException(

@@ -224,6 +224,9 @@ class TileBufAddrOp(IRDLOperation):
     def verify_(self) -> None:
         if not isinstance(self.ptr.type, PtrType) and self.ptr.type.name != "memref":
             raise VerifyException(f"yields a pointer or a memref, found {self.ptr.type}")
+        tile = cast(TileBufType, self.tile.type).data
+        if isinstance(self.ptr.type, PtrType) and self.ptr.type.data.dtype != tile.dtype:
+            raise VerifyException(f"yields a pointer to {self.ptr.type.data.dtype}, the tile holds {tile.dtype}")
 
 
 POINTER_OPS = [

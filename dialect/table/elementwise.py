@@ -105,6 +105,7 @@ def _check_prelu(use: Use) -> None:
         require(tmp.dtype in ("i8", "si8", "ui8"), use, f"tmp is {tmp.dtype}, must be ui8", "tmp")
         rows, cols = known_valid(dst)
         require(tmp.rows > rows, use, f"tmp has {tmp.rows} rows, needs {rows + 1}: one more than dst", "tmp")
+        row_major("tmp")(use)
         wide_enough(use, "tmp", -(-cols // 8))
 
 

@@ -106,6 +106,15 @@ def _check_quant_blocks(use: Use) -> None:
     dtype = use.tile("dst").dtype
     wanted = {"MXFP8": ("i8", "si8", "ui8"), "MXFP4_E2M1": ("f4E2M1x2",)}[kind or "MXFP8"]
     require(dtype in wanted, use, f"dst is {dtype}, must be {' or '.join(wanted)} for {kind}", "dst")
+    src, dst = use.tile("src"), use.tile("dst")
+    packed = 2 if dst.dtype.endswith("x2") else 1
+    made = (dst.v_rows, None if dst.v_cols is None else dst.v_cols * packed)
+    require(
+        agree(src.valid, made),
+        use,
+        f"src has valid extent {fmt(src.valid)}, dst {fmt(made)} elements; they must be equal",
+        "dst",
+    )
     require(
         ("storeMode" in use.attrs) == ("exp_zz" in use.operands),
         use,
@@ -153,6 +162,13 @@ def _check_histogram(use: Use) -> None:
         "dst",
     )
     if narrow:
+        unboxed("idx")(use)
+        require(
+            agree((src.v_rows,), (idx.v_rows,)),
+            use,
+            f"idx has {idx.v_rows} valid rows, src {src.v_rows}; they must be equal",
+            "idx",
+        )
         require(idx.blayout is BLayout.COL_MAJOR, use, f"idx is {idx.blayout}, must be col_major", "idx", LAYOUT)
         require(idx.cols == 1, use, f"idx has {idx.cols} columns, must be one", "idx")
 

@@ -192,7 +192,7 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
             ("lhs", "rhs", "dst"),
             {"a2a3": _AXPY, "a5": _AXPY | exactly("bf16 bf16 bf16")},
         ),
-        check=every(_SAME_VALID, same_shape("lhs", "dst")),
+        check=every(_ALIGNED, same_shape("lhs", "dst")),
     ),
     OpRow(
         "texpands",
