@@ -1,15 +1,11 @@
 """What is known of the fences of a kernel: from a run of it, and from what the compiler noted."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
 
-from pto_buf.dialect.kernel import SectionCubeOp, SectionOp
-from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
-from pto_buf.dialect.sync import SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.hw import Core
-from pto_buf.machine.steps import CoreId
+from pto_buf.machine.steps import CoreId, SetFlag, WaitFlag
 from pto_buf.report.collect import events
 from pto_buf.report.explain import Cost, Explanation
 from pto_buf.report.fences import EventLine
@@ -17,8 +13,6 @@ from pto_buf.sim.fences import Fence, fences_of
 from pto_buf.sim.naming import Names
 from pto_buf.sim.profile import Profile, profile
 from pto_buf.sim.simulate import Launch, cores_of_block
-
-_FLAGS = SetFlagOp | SetFlagDynOp | WaitFlagOp | WaitFlagDynOp
 
 
 def explanations(launch: Launch, names: Names, fenced: FuncOp | None = None) -> tuple[Explanation, ...]:
@@ -44,46 +38,26 @@ def without_run(fenced: FuncOp) -> tuple[Explanation, ...]:
 def _of_core(
     launch: Launch, core: CoreId, names: Names, fenced: FuncOp | None
 ) -> Iterator[tuple[EventLine | None, Fence | None]]:
-    fences = fences_of(tuple(launch.steps(core)), names)
+    steps = tuple(launch.steps(core))
     if fenced is None:
-        yield from ((None, fence) for fence in fences)
+        yield from ((None, fence) for fence in fences_of(steps, names))
         return
-    by_site = {site: fence for fence in fences for site in fence.sites}
-    sites = _sites_of_events(launch.function, core.core, fenced)
-    for number, event in enumerate(events(fenced)):
-        yield event, next((by_site[site] for site in sites.get(number, ()) if site in by_site), None)
-    yield from ((None, fence) for fence in fences if fence.barrier)
+    known = events(fenced)
+    fences = fences_of(steps, names, lambda given, taken: _event_of(known, given, taken))
+    by_event = {fence.owner: fence for fence in fences}
+    yield from ((event, by_event.get(number)) for number, event in enumerate(known))
+    yield from ((None, fence) for fence in fences if fence.owner is None)
 
 
-def _sites_of_events(function: FuncOp, core: Core | None, fenced: FuncOp) -> dict[int, list[int]]:
-    """The numbers of the sets and waits that each event became: the last step keeps them all, in their order."""
-    flags = [site for site, op in _numbered(function, core) if isinstance(op, _FLAGS)]
-    ops = (op for op in fenced.walk() if isinstance(op, EventOp))
-    numbers: dict[SSAValue, int] = {op.event: number for number, op in enumerate(ops)}
-    uses = [op for _, op in _numbered(fenced, core) if isinstance(op, SetOp | WaitOp)]
-    found: dict[int, list[int]] = {}
-    for site, use in zip(flags, uses, strict=True):
-        found.setdefault(numbers[use.event], []).append(site)
-    return found
-
-
-def _numbered(function: FuncOp, core: Core | None) -> Iterator[tuple[int, Operation]]:
-    """The ops of a kernel by the numbers that the machine gives them; of sections, only those for this kind of core."""
-    number = 0
-
-    def walk(op: Operation) -> Iterator[Operation]:
-        yield op
-        if isinstance(op, SectionOp) and core is not (Core.CUBE if isinstance(op, SectionCubeOp) else Core.VECTOR):
-            return
-        for region in op.regions:
-            for block in region.blocks:
-                for inner in block.ops:
-                    yield from walk(inner)
-
-    for op in function.body.block.ops:
-        for inner in walk(op):
-            number += 1
-            yield number, inner
+def _event_of(known: Sequence[EventLine], given: SetFlag, taken: WaitFlag) -> int | None:
+    """The event with this flag; of several that have it one after another, the one with ops at the same places."""
+    same = [
+        number
+        for number, event in enumerate(known)
+        if (event.src, event.dst) == (given.src, given.dst) and given.id in event.ids
+    ]
+    near = [n for n in same if given.place in known[n].places and taken.place in known[n].places]
+    return next(iter((*near, *same)), None)
 
 
 def cost_of(launch: Launch, timed: Profile, one: Explanation) -> Cost | None:

@@ -1,8 +1,9 @@
 """What each fence of a run orders, and what it costs. No IR."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from pto_buf.errors import Place
 from pto_buf.hw import Pipe
@@ -47,15 +48,24 @@ class Fence:
     ordered: tuple[Ordered, ...]
     places: tuple[Place, ...]
     """Where its ops stand."""
+    owner: int | None = None
+    """Which of somebody's events it is, if anybody said so."""
 
     @property
     def barrier(self) -> bool:
         return not self.ids
 
 
-def fences_of(steps: Sequence[Step], names: Names) -> tuple[Fence, ...]:
-    """The fences of one core's run, by the place of their first op. Sets and waits that meet belong together."""
-    found = _Fences(names)
+Owner: TypeAlias = Callable[[SetFlag, WaitFlag], int | None]
+"""The event that a set and the wait which it releases come from, if that is known."""
+
+
+def fences_of(steps: Sequence[Step], names: Names, owner: Owner | None = None) -> tuple[Fence, ...]:
+    """The fences of one core's run, by the place of their first op.
+
+    Sets and waits of one owner belong together; of those that nobody owns, those that meet.
+    """
+    found = _Fences(names, owner or (lambda given, taken: None))
     for step in steps:
         found.step(step)
     return tuple(found.finish())
@@ -72,8 +82,9 @@ class _Pair:
 
 
 class _Fences:
-    def __init__(self, names: Names):
+    def __init__(self, names: Names, owner: Owner):
         self._names = names
+        self._owner = owner
         self._ops: dict[Pipe, list[Exec]] = {}
         self._set: dict[tuple[Pipe, Pipe, int], list[tuple[SetFlag, tuple[Exec, ...]]]] = {}
         self._taken: dict[tuple[Pipe, Pipe, int], int] = {}
@@ -103,14 +114,17 @@ class _Fences:
         return tuple(reversed(self._ops.get(pipe, [])[-_NEAR:]))
 
     def finish(self) -> Iterator[Fence]:
-        groups: dict[int, list[_Pair]] = {}
+        groups: dict[tuple[int | None, int], list[_Pair]] = {}
         leaders = _joined([(pair.first.site, pair.second.site) for pair in self._pairs])
         for pair in self._pairs:
-            groups.setdefault(leaders[pair.first.site], []).append(pair)
-        for _, pairs in sorted(groups.items()):
-            yield self._fence(pairs)
+            owner = None
+            if isinstance(pair.first, SetFlag) and isinstance(pair.second, WaitFlag):
+                owner = self._owner(pair.first, pair.second)
+            groups.setdefault((owner, leaders[pair.first.site] if owner is None else 0), []).append(pair)
+        for (owner, _), pairs in sorted(groups.items(), key=lambda one: min(pair.first.site for pair in one[1])):
+            yield self._fence(pairs, owner)
 
-    def _fence(self, pairs: Sequence[_Pair]) -> Fence:
+    def _fence(self, pairs: Sequence[_Pair], owner: int | None) -> Fence:
         first, second = pairs[0].first, pairs[0].second
         src = first.pipe if isinstance(first, Barrier) else first.src
         dst = second.pipe if isinstance(second, Barrier) else second.dst
@@ -123,7 +137,7 @@ class _Fences:
         for pair in pairs:
             if (one := self._ordered(pair, dst)) is not None:
                 ordered.setdefault((one.hazard, one.earlier.site, one.later.site), one)
-        return Fence(src, dst, tuple(ids), tuple(sites), len(pairs), tuple(ordered.values()), tuple(places))
+        return Fence(src, dst, tuple(ids), tuple(sites), len(pairs), tuple(ordered.values()), tuple(places), owner)
 
     def _ordered(self, pair: _Pair, dst: Pipe) -> Ordered | None:
         """The first op behind the wait that meets one before the set, and the last such one."""
