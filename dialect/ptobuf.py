@@ -117,10 +117,13 @@ def _slot(tile: TileSpec) -> SlotType:
 class SlotSelectOp(IRDLOperation, VerifiedBySignature):
     """`slot_select %set[%i] : !ptobuf.slots<N, ...>`: the slot that the index term names; it must be within [0, N).
 
-    With `-> !ptobuf.slot<...>` the slot is seen as another tile of the same space that fits into its bytes.
+    With `-> !ptobuf.slot<...>` the slot is seen as another tile of the same space that fits into its bytes. With
+    `{held}` it stands for what the slot holds here: whoever reads it means that, not what is written there later.
     """
 
     name = "ptobuf.slot_select"
+
+    held = opt_prop_def(UnitAttr)
 
     slots = operand_def(SlotSetType)
     index = operand_def(IndexType)
@@ -128,10 +131,15 @@ class SlotSelectOp(IRDLOperation, VerifiedBySignature):
 
     traits = traits_def(NoMemoryEffect())
 
-    def __init__(self, slots: SSAValue, index: SSAValue, seen_as: TileSpec | None = None):
+    def __init__(self, slots: SSAValue, index: SSAValue, seen_as: TileSpec | None = None, *, held: bool = False):
         assert isinstance(slots.type, SlotSetType)
         # Past IRDL's builder, which takes twice the time to find the same.
-        Operation.__init__(self, operands=(slots, index), result_types=(_slot(seen_as or slots.type.data.tile),))
+        Operation.__init__(
+            self,
+            operands=(slots, index),
+            properties={"held": UnitAttr()} if held else {},
+            result_types=(_slot(seen_as or slots.type.data.tile),),
+        )
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -152,7 +160,8 @@ class SlotSelectOp(IRDLOperation, VerifiedBySignature):
             if not isinstance(slot, SlotType):
                 parser.raise_error(f"expected a !ptobuf.slot, found {slot}", pos)
             seen_as = slot.data
-        op = cls(parser.resolve_operand(slots, type), parser.resolve_operand(index, IndexType()), seen_as)
+        held = attributes.pop("held", None) is not None
+        op = cls(parser.resolve_operand(slots, type), parser.resolve_operand(index, IndexType()), seen_as, held=held)
         op.attributes = attributes
         return op
 
@@ -162,7 +171,7 @@ class SlotSelectOp(IRDLOperation, VerifiedBySignature):
         printer.print_string("[")
         printer.print_ssa_value(self.index)
         printer.print_string("]")
-        printer.print_op_attributes(self.attributes)
+        printer.print_op_attributes({**self.properties, **self.attributes})
         printer.print_string(" : ")
         printer.print_attribute(self.slots.type)
         if self.slot.type.data != cast(SlotSetType, self.slots.type).data.tile:

@@ -8,7 +8,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoManyOp, IntoOp, ReleaseOp, SlotOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoManyOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
 from pto_buf.dialect.types import tile_of
 from pto_buf.lowering.folding import fold, remove_unused
 from pto_buf.lowering.plan_memory import functions
@@ -43,6 +43,9 @@ def _drop_dead_leases(function: FuncOp) -> None:
     if verdict.errors:
         return
     roots = [key for key, op in built.ops.items() if isinstance(op, SlotOp) and _matters(op)]
+    for op in function.walk():
+        if isinstance(op, SlotSelectOp):
+            op.held = None  # that what it stands for is still there is known now
     gone: list[Operation] = [op for op in function.walk() if isinstance(op, ReleaseOp)]
     gone += [built.ops[key] for key in reversed(dead_ops(built.program, verdict.flow, roots))]
     for op in gone:

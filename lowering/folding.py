@@ -97,7 +97,7 @@ class _Folding:
                 return self._branch(op, known)
             case scf.ForOp():
                 return self._loop(op, known)
-            case SlotSelectOp():
+            case SlotSelectOp() if op.held is None:
                 key = (op.slots, self._key(op.index) or op.index, op.slot.type)
                 return self._merged(op, key, known)
             case _ if op.results and (_is_arithmetic(op) or op.name in FIXED_OPS):

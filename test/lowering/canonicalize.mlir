@@ -132,3 +132,32 @@ func.func @broken(%w: !part) {
   ptobuf.store ins(%s : !slot) outs(%w : !part)
   return
 }
+
+// Whoever reads what a slot held means that: the mark stays where the protocol is broken, and has done its work else.
+// CHECK-LABEL: func.func @still_held
+// CHECK:         ptobuf.slot_select
+// CHECK-NOT:     held
+// CHECK:         return
+func.func @still_held(%w: !part) {
+  %c0 = arith.constant 0 : index
+  %ring = ptobuf.alloc_slots "ring" : !two
+  %s = ptobuf.slot_select %ring[%c0] : !two
+  %v = ptobuf.load_into ins(%w : !part) outs(%s : !slot) -> !tile
+  %h = ptobuf.slot_select %ring[%c0] {held} : !two
+  ptobuf.store ins(%h : !slot) outs(%w : !part)
+  return
+}
+
+// CHECK-LABEL: func.func @lost
+// CHECK:         ptobuf.slot_select %ring[%c0] {held}
+func.func @lost(%w: !part) {
+  %c0 = arith.constant 0 : index
+  %ring = ptobuf.alloc_slots "ring" : !two
+  %s = ptobuf.slot_select %ring[%c0] : !two
+  %v = ptobuf.load_into ins(%w : !part) outs(%s : !slot) -> !tile
+  %h = ptobuf.slot_select %ring[%c0] {held} : !two
+  ptobuf.store ins(%h : !slot) outs(%w : !part)
+  %x = ptobuf.load_into ins(%w : !part) outs(%s : !slot) -> !tile
+  ptobuf.store ins(%h : !slot) outs(%w : !part)
+  return
+}

@@ -177,3 +177,38 @@ func.func @joined(%w: !part, %flag: i1) {
   ptobuf.store ins(%r : !tile) outs(%w : !part)
   return
 }
+
+// -----
+
+!tile = !pto.tile_buf<vec, 16x64xf32, blayout=row_major, slayout=none_box>
+!slot = !ptobuf.slot<vec, 16x64xf32, blayout=row_major, slayout=none_box>
+!ring = !ptobuf.slots<2, vec, 16x64xf32, blayout=row_major, slayout=none_box>
+!part = !pto.partition_tensor_view<16x64xf32>
+
+func.func @held(%w: !part, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %ring = ptobuf.alloc_slots "ring" : !ring
+  %s = ptobuf.slot_select %ring[%c0] : !ring
+  %a = ptobuf.load_into ins(%w : !part) outs(%s : !slot) -> !tile
+  // expected-note@+1 {{the value is taken up here}}
+  %h = ptobuf.slot_select %ring[%c0] {held} : !ring
+  ptobuf.store ins(%h : !slot) outs(%w : !part)
+  // expected-error@+2 {{'load' overwrites slot 0 of 'ring', whose value is still needed [clobber]}}
+  // expected-help@+1 {{read the value before this write, choose another slot, or give 'ring' one more}}
+  %b = ptobuf.load_into ins(%w : !part) outs(%s : !slot) -> !tile
+  // what the slot holds is another thing
+  ptobuf.store ins(%s : !slot) outs(%w : !part)
+  // expected-note@+1 {{and is named here}}
+  ptobuf.store ins(%h : !slot) outs(%w : !part)
+  scf.for %i = %c0 to %n step %c1 {
+    %k = arith.remui %i, %c2 : index
+    %t = ptobuf.slot_select %ring[%k] : !ring
+    %x = ptobuf.load_into ins(%w : !part) outs(%t : !slot) -> !tile
+    // each trip takes up its own
+    %g = ptobuf.slot_select %ring[%k] {held} : !ring
+    ptobuf.store ins(%g : !slot) outs(%w : !part)
+  }
+  return
+}

@@ -9,7 +9,7 @@ from xdsl.ir import Attribute, Block, Region
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import evaluate
 from pto_buf.frontend.flow import Flow, assigned
-from pto_buf.frontend.joins import Arm, Phi, TileJoin, joined_number, phi, same
+from pto_buf.frontend.joins import Arm, Phi, TileJoin, joined_number, phi, same, taken_up
 from pto_buf.frontend.scalars import ssa, truth
 from pto_buf.frontend.values import Scope, Static, Unbound, Value
 
@@ -50,7 +50,7 @@ def branch(ctx: Context, node: ast.If, flow: Flow, run: Run) -> None:
     for found, result in zip(phis, op.results, strict=True):
         result.name_hint = found.name
         before.bindings[found.name] = joined_number(ctx, node, found, result)
-    before.bindings.update(tiles)
+    before.bindings.update({name: taken_up(ctx, node, value) for name, value in tiles.items()})
 
 
 class _Join:

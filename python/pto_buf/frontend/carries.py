@@ -98,7 +98,9 @@ class Numbers:
 
     def _value(self, carry: Carry, value: SSAValue) -> Value:
         number = Scalar(value, carry.dtype, *self._bounds(carry))
-        return number if carry.slots is None else reselected(self._ctx, self._node, carry.slots, number)
+        if carry.slots is None:
+            return number
+        return reselected(self._ctx, self._node, carry.slots, number, held=isinstance(carry.before, Tile))
 
     def _bounds(self, carry: Carry) -> tuple[int | None, int | None]:
         """A name that starts at or above 0 and is only added to stays there."""

@@ -39,7 +39,8 @@ def seen_as(ctx: Context, node: ast.AST, tile: Tile, spec: TileSpec) -> Tile:
             node, "a tile whose valid extent is known only at run time cannot be seen in another shape", kind=SHAPE
         )
     with ctx.at(node):
-        select = ctx.builder.add(SlotSelectOp(tile.select.slots, tile.select.index, spec))
+        held = tile.owned is None  # the compiler's own tiles are kept apart where that is needed
+        select = ctx.builder.add(SlotSelectOp(tile.select.slots, tile.select.index, spec, held=held))
     if tile.owned is not None:
         root = tile.owned.root
         root.selects[select] = root.selects[tile.select]

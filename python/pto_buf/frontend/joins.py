@@ -38,6 +38,8 @@ class Phi:
     dtype: str
     slots: SlotSet | None = None
     """The set whose slot index this is."""
+    held: bool = False
+    """Whether what the slot holds is meant, rather than the slot."""
 
 
 def same(left: Value, right: Value) -> bool:
@@ -69,7 +71,8 @@ def phi(ctx: Context, node: ast.AST, name: str, then: Value, other: Value) -> Ph
     """The number that has to leave the branch for `name`; None where none can or need."""
     one, two = slot_of(then), slot_of(other)
     if one is not None and two is not None and one.slots is two.slots and one.ssa is not two.ssa:
-        return Phi(name, one.index, two.index, "index", one.slots)
+        held = isinstance(then, Tile) and isinstance(other, Tile)
+        return Phi(name, one.index, two.index, "index", one.slots, held)
     if not is_number(then) or not is_number(other):
         return None
     assert isinstance(then, (Static, Scalar)) and isinstance(other, (Static, Scalar))
@@ -89,13 +92,22 @@ def joined_number(ctx: Context, node: ast.AST, found: Phi, result: SSAValue) -> 
     lo = None if a is None or c is None else min(a, c)
     hi = None if b is None or d is None else max(b, d)
     number = Scalar(result, found.dtype, lo, hi)
-    return number if found.slots is None else reselected(ctx, node, found.slots, number)
+    return number if found.slots is None else reselected(ctx, node, found.slots, number, held=found.held)
 
 
-def reselected(ctx: Context, node: ast.AST, slots: SlotSet, index: Number) -> Slot:
-    """The slot of a set, selected again here."""
+def reselected(ctx: Context, node: ast.AST, slots: SlotSet, index: Number, *, held: bool) -> Slot:
+    """The slot of a set, selected again here; `held` where what it holds now is meant."""
     with ctx.at(node):
-        return Slot(slots, index, ctx.builder.add(SlotSelectOp(slots.ssa, ssa(ctx, index))).slot)
+        return Slot(slots, index, ctx.builder.add(SlotSelectOp(slots.ssa, ssa(ctx, index), held=held)).slot)
+
+
+def taken_up(ctx: Context, node: ast.AST, value: Value) -> Value:
+    """A tile in a slot of the user's that both arms wrote: what the slot holds here."""
+    if not isinstance(value, Tile) or value.owned is not None or value.home is None:
+        return value
+    with ctx.at(node):
+        select = ctx.builder.add(SlotSelectOp(value.select.slots, value.select.index, value.spec, held=True))
+    return Tile(select.slot, select.slot, value.home, None, place=value.place)
 
 
 @dataclass

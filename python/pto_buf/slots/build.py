@@ -12,12 +12,14 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from pto_buf.dialect.pointers import GetValidShapeOp, TileValidColsOp, TileValidRowsOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoManyOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
+from pto_buf.dialect.table.row import Role
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place
 from pto_buf.hw import Target
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.index_terms import IndexTerms
+from pto_buf.slots.names import effective
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, Release, SlotSet, While
 from pto_buf.slots.shapes import Shapes
 from pto_buf.source import place_of
@@ -51,7 +53,8 @@ def build(func: FuncOp) -> Built:
     body = builder.block(func.body.block)
     if builder.problems:
         raise DiagnosticError(*builder.problems)
-    program = Program(func.sym_name.data, tuple(builder.sets.values()), body)
+    checked = body if builder.takes_up else None
+    program = Program(func.sym_name.data, tuple(builder.sets.values()), effective(body) if checked else body, checked)
     sets = {slots.key: cast(AllocSlotsOp, op) for op, slots in builder.sets.items()}
     return Built(program, builder.ops, builder.indices, sets, builder.terms)
 
@@ -68,6 +71,8 @@ class _Held:
     lease: int | None
     chosen: Place | None
     written: int | None = None
+    held: int | None = None
+    """The key of the selection that took up what the slot held."""
 
 
 @dataclass
@@ -78,6 +83,7 @@ class _Builder:
     ops: dict[int, Operation] = field(default_factory=dict[int, Operation])
     indices: dict[SiteKey, SSAValue] = field(default_factory=dict[SiteKey, SSAValue])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+    takes_up: bool = False
 
     def __post_init__(self) -> None:
         self.terms = IndexTerms(self.keys)
@@ -98,7 +104,9 @@ class _Builder:
             case scf.ForOp() | scf.IfOp() | scf.WhileOp():
                 self.ops[self.keys[op]] = op
                 yield self._region(op)
-            case SlotSelectOp() | scf.YieldOp() | scf.ConditionOp():
+            case SlotSelectOp():
+                yield from self._taken_up(op)
+            case scf.YieldOp() | scf.ConditionOp():
                 pass
             case TileValidRowsOp() | TileValidColsOp() | GetValidShapeOp():
                 pass  # they look at the extents, not at the bytes
@@ -109,6 +117,13 @@ class _Builder:
         spec = op.slots.type.data
         name, place = op.set_name.data, place_of(op)
         self.sets[op] = SlotSet(len(self.sets), name, spec.count, spec.tile, op.owned is not None, place)
+
+    def _taken_up(self, op: SlotSelectOp) -> Iterator[Op]:
+        held = self._slot(op.slot, op) if op.held is not None else None
+        if held is not None:
+            self.takes_up = True
+            taken = Access(held.slots, self.terms.of(held.index), Role.READ, "slot", None, place=held.chosen)
+            yield Op(self.keys[op], "slot_select", (), (), place_of(op), takes_up=taken)
 
     def _tile_op(self, op: SlotOp) -> Op:
         key, place = self.keys[op], place_of(op)
@@ -133,6 +148,7 @@ class _Builder:
                     touched.end,
                     held.chosen,
                     held.written,
+                    held.held,
                 )
             )
         return Op(key, shape.name, shape.pipes, tuple(accesses), place, shape.in_place)
@@ -189,7 +205,7 @@ class _Builder:
                     shape = self.shapes.of(into)
                     written = shape.kept[value.index]
                     held = self._slot(into.operands[shape.touched[written].position], into)
-                    return None if held is None else replace(held, lease=self.keys[into], written=written)
+                    return None if held is None else replace(held, lease=self.keys[into], written=written, held=None)
                 case scf.IfOp() as branch:
                     arms = [cast(Operation, region.block.last_op) for region in branch.regions]
                     return self._joined(branch, value, [arm.operands[value.index] for arm in arms], "an 'if'")
@@ -208,7 +224,8 @@ class _Builder:
     def _selected(self, select: SlotSelectOp) -> _Held | None:
         owner = select.slots.owner
         if isinstance(owner, AllocSlotsOp):
-            return _Held(self.sets[owner], select.index, None, place_of(select))
+            held = None if select.held is None else self.keys[select]
+            return _Held(self.sets[owner], select.index, None, place_of(select), held=held)
         message = "selects from a slot set that is not an alloc_slots of this kernel"
         self._problem(select, message, help="slot sets are made at the top of the kernel", kind="slot-set")
         return None

@@ -43,7 +43,7 @@ class Complaints:
     def __post_init__(self) -> None:
         self._nodes: dict[int, Node] = {}
         self._around: dict[int, tuple[Node, ...]] = {}
-        self._index(self.program.body, ())
+        self._index(self.program.checked or self.program.body, ())
 
     def _index(self, block: Block, around: tuple[Node, ...]) -> None:
         for node in block:
@@ -198,10 +198,17 @@ class Complaints:
             f"whose value is still needed{self._doubt(over, writer)}"
         )
         notes = (
-            Note(self._place(writer), "the value was written here"),
+            Note(
+                self._place(writer),
+                "the value is taken up here" if self._takes_up(writer) else "the value was written here",
+            ),
             Note(self._place(site.op), "and is named here"),
         )
         self._add(key, CLOBBER, op.place, message, *notes, help=_more_slots(slots), path=witness.path)
+
+    def _takes_up(self, key: int) -> bool:
+        node = self._nodes[key]
+        return isinstance(node, Op) and node.takes_up is not None
 
     def never_read(self, slots: SlotSet, opener: SiteKey, over: SiteKey, witness: Witness) -> None:
         """The write `over` ends a lease that no path reads."""

@@ -30,7 +30,7 @@ class Verdict:
 def analyse(program: Program) -> Verdict:
     """Check every rule of the slot protocol on every path, for all trip counts, and find the leases of each access."""
     atoms = Atoms()
-    nesting = bind_counters(atoms, program.body)
+    nesting = bind_counters(atoms, program.checked or program.body)
     complaints = Complaints(program)
     flow = FlowBuilder()
     for key, block in slices(program).items():

@@ -1,8 +1,9 @@
 """Where in a program things are: the loops around each op, and where the value of each op is named."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from pto_buf.slots.program import Block, Branch, Loop, Node, Op, Release, While
+from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Release, While
 
 
 def loops_of_ops(block: Block, around: tuple[int, ...] = ()) -> Iterator[tuple[int, tuple[int, ...]]]:
@@ -36,11 +37,30 @@ def blocks_of(node: Node) -> tuple[Block, ...]:
             return ()
 
 
+def effective(block: Block) -> Block:
+    """The block without the ops that only take up what a slot holds."""
+    found: list[Node] = []
+    for node in block:
+        match node:
+            case Op(takes_up=Access()):
+                pass
+            case Loop(body=body):
+                found.append(replace(node, body=effective(body)))
+            case Branch(then=then, otherwise=otherwise):
+                found.append(replace(node, then=effective(then), otherwise=effective(otherwise)))
+            case While(before=before, after=after):
+                found.append(replace(node, before=effective(before), after=effective(after)))
+            case _:
+                found.append(node)
+    return tuple(found)
+
+
 def names_in(node: Node) -> frozenset[int]:
     """The ops whose values are named in a node."""
     match node:
         case Op(accesses=accesses):
-            return frozenset(access.lease for access in accesses if access.lease is not None)
+            named = (name for access in accesses for name in (access.lease, access.held))
+            return frozenset(name for name in named if name is not None)
         case Release(lease=lease):
             return frozenset() if lease is None else frozenset({lease})
         case Loop() | Branch() | While():

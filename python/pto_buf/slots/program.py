@@ -47,6 +47,8 @@ class Access:
     """Where the slot is chosen."""
     written: int | None = None
     """Of the op named by `lease`, the access that left the value; None if it left one only."""
+    held: int | None = None
+    """The key of the op that took up what the slot held there, where that is what is read."""
 
     @property
     def is_partial(self) -> bool:
@@ -65,6 +67,8 @@ class Op:
     place: Place | None
     in_place: frozenset[str] = frozenset()
     """Names of the operands whose slot the op may write while it reads them."""
+    takes_up: Access | None = None
+    """The slot whose content is taken up here, to be read later; such an op has no accesses and no pipes."""
 
 
 @dataclass(frozen=True)
@@ -144,3 +148,5 @@ class Program:
     name: str
     sets: tuple[SlotSet, ...]
     body: Block
+    checked: Block | None = None
+    """The body with the ops in it that only take up what a slot holds; None where it has none."""

@@ -11,7 +11,7 @@ from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import IsZero, Leaf, Linear, NotPositive
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.nesting import Nesting, is_counted, trip_leaf
-from pto_buf.slots.program import Block, Branch, Loop, Node, Op, Release, While
+from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Release, While
 from pto_buf.slots.terms import TRIP_LIMIT, Term
 
 _SMALL = 32
@@ -121,6 +121,8 @@ class _Survey:
 
     def _look(self, node: Node, around: tuple[int, ...]) -> frozenset[int]:
         match node:
+            case Op(takes_up=Access(term=term)):
+                return self._below([self._index(node.key, 0, term, around)])
             case Op(accesses=accesses):
                 own = [number for number, access in enumerate(accesses) if access.slots.key == self.slots]
                 self.most_slots = accesses[own[0]].slots.count

@@ -3,12 +3,12 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from pto_buf.slots.program import Block, Branch, Loop, Node, Op, Program, Release, While
+from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, Release, While
 
 
 def slices(program: Program) -> Mapping[int, Block]:
     """By the key of each set, the program reduced to what concerns it. Their sizes add up to that of the program."""
-    return {slots.key: () for slots in program.sets} | _of_block(program.body)
+    return {slots.key: () for slots in program.sets} | _of_block(program.checked or program.body)
 
 
 def _of_block(block: Block) -> dict[int, Block]:
@@ -21,6 +21,8 @@ def _of_block(block: Block) -> dict[int, Block]:
 
 def _of_node(node: Node) -> Iterable[tuple[int, Node]]:
     match node:
+        case Op(takes_up=Access(slots=slots)):
+            yield slots.key, node
         case Op(accesses=accesses):
             for key in dict.fromkeys(access.slots.key for access in accesses):
                 yield key, node

@@ -139,12 +139,20 @@ class Rules:
     def at(self, node: Op | Release, state: State[Held]) -> Iterable[State[Held]]:
         if isinstance(node, Release):
             return self._release(node, state)
+        if node.takes_up is not None:
+            return self._taken_up(node, node.takes_up, state)
         own = [number for number, access in enumerate(node.accesses) if access.slots.key == self.slots.key]
         own.sort(key=lambda number: _ORDER[node.accesses[number].role])
         ways: list[_Way] = [(state, {})]
         for number in own:
             ways = [after for before, read in ways for after in self._access(node, number, before, read)]
         return [after for after, _ in ways]
+
+    def _taken_up(self, op: Op, access: Access, state: State[Held]) -> Iterator[State[Held]]:
+        """What the slot holds becomes a value that is named later."""
+        for slot, facts in self._selected(self.scopes.indices[op.key, 0], access.term, state, access.place):
+            held = state.held if slot is None else self._written(SiteKey(op.key, 0), slot, state.held)
+            yield State(facts, held)
 
     def _access(self, op: Op, number: int, state: State[Held], read: Mapping[int, int]) -> Iterator["_Way"]:
         """One access; `read` says which access of this op reads a slot, one that forbids working in place first."""
@@ -201,8 +209,8 @@ class Rules:
     def _after(self, op: Op, site: SiteKey, slot: int, state: State[Held], read: Mapping[int, int]) -> Held:
         """What is held after one access of a slot."""
         access = op.accesses[site.access]
-        value = state.held.value(access.lease, access.written)
-        if value is not None:
+        value = state.held.value(access.lease, access.written) or state.held.value(access.held, None)
+        if value is not None and (access.lease is not None or access.role.reads):
             self._name(value, site, self._path(state.facts))
         match access.role:
             case Role.READ:

@@ -241,3 +241,60 @@ def declared_is_taken(
         pl.tile.load_into(ring[first], x, [i * 128, 0], [128, C])
         y = pl.store(ring[first], [i * 128, 0], y)
     return y
+
+
+@pl.jit.incore
+def seen_in_another_shape(x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[[TALL, C], pl.FP32]]):
+    """A view of a value means that value, whatever its slot holds by then."""
+    ring = pl.create_tile_buffers(2, [R, C], pl.FP32, pl.Mem.Vec)
+    value = pl.tile.load_into(ring[0], x, [0, 0], [R, C])
+    y = pl.store(value, [0, 0], y)
+    flat = pl.reshape(value, [2 * R, C // 2])
+    pl.tile.load_into(ring[0], x, [R, 0], [R, C])  # ERROR: clobber
+    y = pl.store(pl.reshape(pl.add(flat, 1.0), [R, C]), [0, 0], y)
+    return y
+
+
+@pl.jit.incore
+def out_of_two_arms(
+    x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[[TALL, C], pl.FP32]], n: pl.Scalar[pl.INDEX]
+):
+    ring = pl.create_tile_buffers(3, [R, C], pl.FP32, pl.Mem.Vec)
+    one = pl.tile.load_into(ring[0], x, [0, 0], [R, C])
+    two = pl.tile.load_into(ring[1], x, [R, 0], [R, C])
+    y = pl.store(pl.add(one, two), [0, 0], y)
+    if n > 1:
+        kept = one
+    else:
+        kept = two
+    pl.tile.load_into(ring[1], x, [2 * R, 0], [R, C])  # ERROR: clobber
+    y = pl.store(pl.add(kept, ring[1]), [R, 0], y)
+    return y
+
+
+@pl.jit.incore
+def written_in_both_arms(
+    x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[[TALL, C], pl.FP32]], n: pl.Scalar[pl.INDEX]
+):
+    ring = pl.create_tile_buffers(2, [R, C], pl.FP32, pl.Mem.Vec)
+    cell = ring[0]
+    if n > 1:
+        value = pl.tile.load_into(cell, x, [0, 0], [R, C])
+    else:
+        value = pl.tile.load_into(cell, x, [R, 0], [R, C])
+    y = pl.store(value, [0, 0], y)
+    pl.tile.load_into(cell, x, [2 * R, 0], [R, C])  # ERROR: clobber
+    y = pl.store(value, [R, 0], y)
+    return y
+
+
+@pl.jit.incore
+def carried_value(x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[[TALL, C], pl.FP32]], n: pl.Scalar[pl.INDEX]):
+    ring = pl.create_tile_buffers(2, [R, C], pl.FP32, pl.Mem.Vec)
+    first = pl.tile.load_into(ring[0], x, [0, 0], [R, C])
+    y = pl.store(first, [0, 0], y)
+    for i, (kept,) in pl.range(n, init_values=(first,)):
+        pl.tile.load_into(ring[0], x, [i * R, 0], [R, C])  # ERROR: clobber
+        y = pl.store(kept, [i * R, 0], y)
+        kept = pl.yield_(kept)
+    return y

@@ -145,3 +145,22 @@ def gate_and_up(
         o = pl.store(sums[0], [0, 0], o)
         o = pl.store(sums[1], [0, 64], o)
     return o
+
+
+@pl.jit.incore
+def values_and_names(
+    x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[[TALL, C], pl.FP32]], n: pl.Scalar[pl.INDEX]
+):
+    """A slot bound to a name is the slot, whatever it holds; a value is read before its slot is taken over."""
+    ring = pl.create_tile_buffers(2, [R, C], pl.FP32, pl.Mem.Vec)
+    cell = ring[0]
+    for i in pl.range(n):
+        if i % 2 == 0:
+            value = pl.tile.load_into(cell, x, [i * R, 0], [R, C])
+        else:
+            value = pl.tile.load_into(ring[1], x, [i * R, 0], [R, C])
+        flat = pl.reshape(value, [2 * R, C // 2])
+        y = pl.store(pl.reshape(pl.add(flat, 1.0), [R, C]), [i * R, 0], y)
+        pl.tile.load_into(cell, x, [i * R, 0], [R, C])
+        y = pl.store(cell, [i * R, 0], y)
+    return y
