@@ -132,7 +132,10 @@ class CommOp(IRDLOperation):
         for value in (*self.plain, *self.group):
             if not isinstance(value.type, (TensorViewType, PartitionViewType)):
                 continue
-            shape = value.type.data.shape
+            shape, dtype = value.type.data.shape, value.type.data.dtype
+            staged = [tile.dtype for tile in (tile_of(other.type) for other in self.staged) if tile is not None]
+            if any(other != dtype for other in staged):
+                raise VerifyException(f"stages {dtype} through a tile of {staged[0]}; they must be equal")
             if 0 in shape:
                 raise VerifyException(f"takes views with something in them, found {value.type}")
             if None in shape and not self.ANY_SIZE:

@@ -225,8 +225,12 @@ class TileBufAddrOp(IRDLOperation):
         if not isinstance(self.ptr.type, PtrType) and self.ptr.type.name != "memref":
             raise VerifyException(f"yields a pointer or a memref, found {self.ptr.type}")
         tile = cast(TileBufType, self.tile.type).data
-        if isinstance(self.ptr.type, PtrType) and self.ptr.type.data.dtype != tile.dtype:
-            raise VerifyException(f"yields a pointer to {self.ptr.type.data.dtype}, the tile holds {tile.dtype}")
+        if not isinstance(self.ptr.type, PtrType):
+            return
+        pointer = self.ptr.type.data
+        if (pointer.dtype, pointer.space) != (tile.dtype, tile.space):
+            where = f"the tile holds {tile.dtype} in {tile.space}"
+            raise VerifyException(f"yields a pointer to {pointer.dtype} in {pointer.space}, {where}")
 
 
 POINTER_OPS = [
