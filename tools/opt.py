@@ -1,7 +1,6 @@
 """`pto-buf-opt`: reads IR, runs passes, prints IR, with the conventions of `mlir-opt`."""
 
 import argparse
-import gc
 import os
 import re
 import sys
@@ -12,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
+from pto_buf import collector
 from pto_buf.errors import (
     EXIT_USAGE,
     EXIT_WRONG_PROGRAM,
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool with these arguments, or those of the process. Returns the exit status."""
     debug = "--debug" in (sys.argv[1:] if arguments is None else arguments)
     try:
-        with _collector_paused():
+        with collector.paused():
             return _run(_Options(**vars(_argument_parser().parse_args(arguments))))
     except UsageError as err:
         sys.stderr.write(render_usage(TOOL, err))
@@ -151,18 +151,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             + ("" if debug else "help: --debug shows the traceback\n")
         )
     return EXIT_WRONG_PROGRAM
-
-
-@contextmanager
-def _collector_paused() -> Generator[None]:
-    """The garbage collector doubles the time of building a large program, and there is no garbage to speak of."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _traceback_if(debug: bool) -> None:

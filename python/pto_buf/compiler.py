@@ -5,6 +5,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from pto_buf import collector
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import Diagnostic, DiagnosticError, UsageError, collecting_warnings, near_miss
 from pto_buf.frontend import kernels, read
@@ -77,6 +78,7 @@ def target_named(name: str) -> Target:
     return TARGETS[name]
 
 
+@collector.paused()
 def compile_module(module: ModuleOp, options: PipelineOptions, *, dump: Path | None = None) -> Compiled:
     """Lower a `ptobuf` module in place. `dump` is a folder for the IR behind each pass.
 
@@ -90,6 +92,7 @@ def compile_module(module: ModuleOp, options: PipelineOptions, *, dump: Path | N
     return Compiled(module, stages.fenced, tuple(warnings))
 
 
+@collector.paused()
 def compile_file(
     path: str | Path,
     entry: str | None = None,

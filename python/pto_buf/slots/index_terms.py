@@ -88,6 +88,9 @@ class IndexTerms:
 
     def of(self, value: SSAValue) -> Term:
         """The term of an integer value; an `Opaque` where its origin says nothing."""
+        known = self._terms.get(value)
+        if known is not None:
+            return known
         stack = [value]
         while stack:
             current = stack[-1]
