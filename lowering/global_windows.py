@@ -1,6 +1,9 @@
 """Reading off the IR what tile ops touch of global memory, for the reasoning that needs no IR."""
 
-from xdsl.ir import BlockArgument, SSAValue
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.pointers import AddPtrOp
@@ -18,10 +21,11 @@ def global_windows(built: Built) -> Windows:
 
     Each pointer argument is an array of its own. A pointer that is worked out otherwise is left to the checker.
     """
+    reader = _Reader(built)
     found: dict[int, tuple[Window, ...]] = {}
     for key, op in built.ops.items():
         if isinstance(op, TileOp):
-            touched = (_window(operand, value, built) for operand, value in op.named_operands())
+            touched = (reader.window(operand, value) for operand, value in op.named_operands())
             windows = tuple(window for window in touched if window is not None)
             if windows:
                 found[key] = windows
@@ -33,31 +37,52 @@ def global_windows(built: Built) -> Windows:
     }
 
 
-def _window(operand: Operand, value: SSAValue, built: Built) -> Window | None:
-    part = value.owner
-    if not isinstance(part, PartitionViewOp):
-        return None
-    view = part.source.owner
-    if not isinstance(view, MakeTensorViewOp):
-        return None
-    pointer, base = view.ptr, ZERO
-    while isinstance(step := pointer.owner, AddPtrOp):
-        pointer, base = step.ptr, apply(Fn.ADD, built.terms.of(step.offset), base)
-    if not isinstance(pointer, BlockArgument):
-        return None
-    dtype = view.view.type.data.dtype
+@dataclass(frozen=True)
+class _Tensor:
+    """What windows of one view of an array have in common."""
 
-    def terms(values: tuple[SSAValue, ...]) -> tuple[Term, ...]:
-        return tuple(built.terms.of(one) for one in values)
+    array: Array
+    base: Term
+    shape: tuple[Term, ...]
+    strides: tuple[Term, ...]
+    element: int
 
-    return Window(
-        Array(pointer.index, pointer.name_hint or f"arg{pointer.index}", dtype),
-        operand.role.reads,
-        operand.role.writes,
-        base,
-        terms(tuple(view.shape)),
-        terms(tuple(view.strides)),
-        terms(tuple(part.offsets)),
-        terms(tuple(part.sizes)),
-        DTYPE_BITS[dtype] // 8,
-    )
+
+@dataclass
+class _Reader:
+    built: Built
+    tensors: dict[Operation, _Tensor | None] = field(default_factory=dict[Operation, _Tensor | None])
+
+    def window(self, operand: Operand, value: SSAValue) -> Window | None:
+        part = value.owner
+        if not isinstance(part, PartitionViewOp) or not isinstance(view := part.source.owner, MakeTensorViewOp):
+            return None
+        if view not in self.tensors:
+            self.tensors[view] = self._tensor(view)
+        tensor = self.tensors[view]
+        if tensor is None:
+            return None
+        return Window(
+            tensor.array,
+            operand.role.reads,
+            operand.role.writes,
+            tensor.base,
+            tensor.shape,
+            tensor.strides,
+            self._terms(part.offsets),
+            self._terms(part.sizes),
+            tensor.element,
+        )
+
+    def _tensor(self, view: MakeTensorViewOp) -> _Tensor | None:
+        pointer, base = view.ptr, ZERO
+        while isinstance(step := pointer.owner, AddPtrOp):
+            pointer, base = step.ptr, apply(Fn.ADD, self.built.terms.of(step.offset), base)
+        if not isinstance(pointer, BlockArgument):
+            return None
+        dtype = view.view.type.data.dtype
+        array = Array(pointer.index, pointer.name_hint or f"arg{pointer.index}", dtype)
+        return _Tensor(array, base, self._terms(view.shape), self._terms(view.strides), DTYPE_BITS[dtype] // 8)
+
+    def _terms(self, values: Sequence[SSAValue]) -> tuple[Term, ...]:
+        return tuple([self.built.terms.of(one) for one in values])

@@ -6,7 +6,7 @@ pipe takes the slot over and hands it on at once, so that every lane's tokens go
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 
 from pto_buf.fences.phases import Half, Pass, Piece, Shape, Signature
 from pto_buf.hw import Pipe
@@ -21,6 +21,7 @@ def common_signature(signatures: Sequence[Signature]) -> Signature | None:
     return together if len(together) <= _LONGEST else None
 
 
+@lru_cache(1 << 10)
 def _merged(one: Signature, other: Signature) -> Signature:
     """The shortest common supersequence, where a phase may stand for one that needs fewer of its pipes."""
     best: dict[tuple[int, int], Signature] = {}
