@@ -52,6 +52,17 @@ def test_slots_handed_on_from_trip_to_trip(start: str, after: str):
     assert status_of(kernel, 3) is Status.PROVEN
 
 
+def test_a_proof_that_takes_too_many_states_is_left_open(monkeypatch: pytest.MonkeyPatch):
+    kernel = ring(3)
+    with kernel.loop("i", 0, "n"):
+        turn(kernel, "i % 3")
+    kernel.drain("V>MTE2", 3)
+    kernel.barrier()
+    monkeypatch.setattr("pto_buf.check.prove.MOST_IN_ALL", 5)
+    verdict = prove(program_of(kernel.text()), MODEL)
+    assert (verdict.status, verdict.reason) == (Status.INCOMPLETE, "more than 5 states in all")
+
+
 def test_slot_of_a_while_loop():
     kernel = ring(2)
     with kernel.repeat("k", 0, "k * 2 < n and unknown(k)", "k + 1"):

@@ -43,6 +43,9 @@ Moduli = tuple[tuple[int, int], ...]
 MOST_STATES = 20_000
 """States of one group in one stage."""
 
+MOST_IN_ALL = 100_000
+"""States of all groups and stages: about a minute. What is open then stays open."""
+
 ASSUMPTIONS = (
     "integer arguments are not negative",
     "integers do not overflow",
@@ -251,6 +254,8 @@ class Prover:
         return left
 
     def _explore(self, moduli: Moduli, goals: Sequence[Goal], stage: int) -> dict[Goal, str]:
+        if self._proof.states > MOST_IN_ALL:
+            return dict.fromkeys(goals, f"more than {MOST_IN_ALL} states in all")
         outcome = self.explorer(Explorer, moduli, goals, stage).explore()
         self._proof.states += outcome.states
         if not outcome.complete:
