@@ -8,7 +8,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoManyOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotSelectOp
+from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
 from pto_buf.dialect.types import tile_of
 from pto_buf.lowering.folding import fold, remove_unused
 from pto_buf.lowering.plan_memory import functions

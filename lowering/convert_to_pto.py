@@ -19,17 +19,8 @@ from xdsl.passes import ModulePass
 
 from pto_buf.dialect.groups import build
 from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
-from pto_buf.dialect.ptobuf import (
-    AllocSlotsOp,
-    ElementOp,
-    EventOp,
-    IntoOp,
-    ReleaseOp,
-    SetOp,
-    SlotOp,
-    SlotSelectOp,
-    WaitOp,
-)
+from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, ReleaseOp, SetOp, SlotSelectOp, WaitOp
+from pto_buf.dialect.slot_op import ElementOp, IntoOp, SlotOp
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.dialect.types import EventType, TileBufType
 from pto_buf.errors import DiagnosticError

@@ -14,7 +14,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from pto_buf.dialect.pto import MakeTensorViewOp, PartitionViewOp
-from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotSelectOp
+from pto_buf.dialect.slot_op import IntoOp, SlotOp
 from pto_buf.slots.fold import fold
 from pto_buf.slots.terms import Fn
 from pto_buf.source import place_of

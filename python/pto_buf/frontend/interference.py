@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from pto_buf.dialect.ptobuf import IntoOp
+from pto_buf.dialect.slot_op import IntoOp
 from pto_buf.dialect.table.row import Role
 from pto_buf.dialect.tile_op import TileOp
 

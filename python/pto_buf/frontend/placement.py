@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoOp, SlotSelectOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, SlotSelectOp
+from pto_buf.dialect.slot_op import IntoOp
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.errors import Diagnostic, Place, Severity
 from pto_buf.frontend.builder import Builder

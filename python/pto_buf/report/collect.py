@@ -12,7 +12,8 @@ from pto_buf.check.build import build
 from pto_buf.check.concrete import Choice, data_dependent, open_arguments, steps_of
 from pto_buf.check.steps import Fence, Set
 from pto_buf.dialect.pto import BarrierOp
-from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, IntoOp, SetOp, SlotOp, SlotSelectOp, WaitOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, SetOp, SlotSelectOp, WaitOp
+from pto_buf.dialect.slot_op import IntoOp, SlotOp
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.fenced import DROPPED, LOST

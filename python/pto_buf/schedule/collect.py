@@ -11,7 +11,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.traits import is_side_effect_free
 
 from pto_buf.dialect.pto import MakeTensorViewOp, PartitionViewOp
-from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotOp, SlotSelectOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotSelectOp
+from pto_buf.dialect.slot_op import SlotOp
 from pto_buf.dialect.table.row import Kind, Role
 from pto_buf.memory.lives import private_loops
 from pto_buf.schedule.grouping import Clash, Use, first_clash

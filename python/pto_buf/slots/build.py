@@ -11,7 +11,8 @@ from xdsl.ir import Block as IRBlock
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from pto_buf.dialect.pointers import GetValidShapeOp, TileValidColsOp, TileValidRowsOp
-from pto_buf.dialect.ptobuf import AllocSlotsOp, IntoManyOp, IntoOp, ReleaseOp, SlotOp, SlotSelectOp
+from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotSelectOp
+from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
 from pto_buf.dialect.table.row import Role
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.dialect.types import tile_of

@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-from pto_buf.dialect.ptobuf import SlotOp
+from pto_buf.dialect.slot_op import SlotOp
 from pto_buf.dialect.table.row import Role, TableError, Use
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.dialect.types import tile_of

@@ -256,9 +256,7 @@ def seen_in_another_shape(x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[
 
 
 @pl.jit.incore
-def out_of_two_arms(
-    x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[[TALL, C], pl.FP32]], n: pl.Scalar[pl.INDEX]
-):
+def out_of_two_arms(x: pl.Tensor[[TALL, C], pl.FP32], y: pl.Out[pl.Tensor[[TALL, C], pl.FP32]], n: pl.Scalar[pl.INDEX]):
     ring = pl.create_tile_buffers(3, [R, C], pl.FP32, pl.Mem.Vec)
     one = pl.tile.load_into(ring[0], x, [0, 0], [R, C])
     two = pl.tile.load_into(ring[1], x, [R, 0], [R, C])
