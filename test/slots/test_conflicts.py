@@ -3,6 +3,7 @@
 import pytest
 
 from pto_buf.hw import Pipe
+from pto_buf.slots import explore
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.leases import analyse
 from pto_buf.slots.program import Access, Role
@@ -163,3 +164,17 @@ def test_all_errors_of_a_program_are_reported() -> None:
         ("slot-index-out-of-range", 2),
         ("use-after-release", 5),
     ]
+
+
+def test_what_is_too_much_to_follow_is_refused_with_a_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(explore, "MOST_STEPS", 4)
+    monkeypatch.setattr(explore, "_STEPS_PER_NODE", 0)
+    make = Maker()
+    ring, n = make.ring(5), make.argument("n")
+    key, i = make.key(), make.counter("i", 0, n)
+    loop = make.loop(key, i, 0, n, make.load(ring, mod(i, 5)), make.store(ring, mod(i, 5)))
+    verdict = analyse(make.program(loop))
+    assert complaints(verdict) == [("slots-too-complex", key)]
+    (error,) = verdict.errors
+    assert error.message == "the ways in which 'r' can be used here are too many to follow"
+    assert error.help is not None and "one counter (i % N)" in error.help

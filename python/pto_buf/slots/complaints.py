@@ -279,7 +279,8 @@ class Complaints:
 
     def too_many_states(self, slots: SlotSet, place: Place | None) -> None:
         message = f"the ways in which '{slots.name}' can be used here are too many to follow"
-        self._add((TOO_COMPLEX, slots.key), TOO_COMPLEX, place, message, self._declared(slots))
+        help = "let fewer run-time numbers choose the slot: one counter (i % N), or an index carried from trip to trip"
+        self._add((TOO_COMPLEX, slots.key), TOO_COMPLEX, place, message, self._declared(slots), help=help)
 
     @staticmethod
     def _declared(slots: SlotSet) -> Note:
