@@ -107,8 +107,12 @@ class PoolFences:
             behind = self.partners(earlier.op.pipes, earlier.access.role.writes)
             before = self.partners(later.op.pipes, later.access.role.writes)
             return not any(pipe in before for pipe in behind)
-        opens = later.key in self.opening
-        return not any(placed.proves(earlier, later, carried, opens) for placed in self.rings)
+        opens = later.key in self.opening and self.irregular is None
+        return not any(
+            # A round of a ring that orders only a part is no lease: what opens one may follow in the same round.
+            placed.proves(earlier, later, carried, opens and len(placed.phase) == len(self.sites))
+            for placed in self.rings
+        )
 
 
 def apart(one: Site, other: Site) -> bool:

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import cycle
 
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.slots.fold import fold
@@ -21,13 +22,16 @@ class TiredError(Exception):
 
 
 def numbers(slots: int, compared: Iterable[int] = ()) -> Iterator[Iterator[int]]:
-    """What unknown values are, in each run worth making: all alike and small, then mixed.
+    """What unknown values are, in each run worth making: all alike and small, small and large in turn, then mixed.
 
     `compared`: what conditions compare numbers with, so that each of them comes out either way.
     """
     around = (near for value in compared for near in (value - 1, value, value + 1))
     for value in dict.fromkeys((0, 1, 2, 3, slots, slots + 1, 2 * slots + 1, *around)):
         yield always(value)
+    for small, large in ((0, 1), (0, slots + 1), (1, 2 * slots + 1)):
+        yield cycle((small, large))
+        yield cycle((large, small))
     for seed in range(8):
         yield _drawn(random.Random(seed), 2 * slots + 2)
 
