@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
+from xdsl.dialects.builtin import ModuleOp
+
 from support.slot_text import SlotText
 
 _COUNTS = (1, 1, 2, 2, 3, 4, 5, 9)
@@ -25,7 +27,7 @@ class RandomKernel:
         self._block((), "0")
         self.kernel.store("Y", "z")
 
-    def module(self):
+    def module(self) -> ModuleOp:
         return self.kernel.module()
 
     def text(self) -> str:

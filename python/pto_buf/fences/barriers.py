@@ -76,12 +76,15 @@ class _Walk:
                 case Branch():
                     state = _join([self.block(arm, _copy(state), decide) for arm in inner_blocks(node)])
                 case Loop() | While():
-                    body = tuple(inner for part in inner_blocks(node) for inner in part)
+                    first, *more = inner_blocks(node)
                     entered = _copy(state)
                     if decide:
-                        ended = self.block(body, _copy(state), decide=False)
+                        ended = self.block((*first, *(inner for part in more for inner in part)), _copy(state), False)
                         entered = _join([state, self._carry(ended, node.key)])
-                    state = _join([state, self.block(body, entered, decide)])
+                    left = self.block(first, entered, decide)
+                    for part in more:  # a `while` is left in its middle
+                        self.block(part, _copy(left), decide)
+                    state = _join([state, left])
                 case _:
                     pass
         return state

@@ -5,10 +5,12 @@ open, and a pair counts as ordered where the pipe of the later one knows the ear
 a fence; that none is missing for other numbers is proven on the output, by the checker.
 """
 
+from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pto_buf.fences.actions import Action, PlannedEvent
+from pto_buf.fences.phases import leaves
 from pto_buf.fences.replay import Gaps, Replay, gaps_of
 from pto_buf.fences.runs import numbers
 from pto_buf.fences.tree import Tree
@@ -41,17 +43,24 @@ def watch(
     """Replays a plan. Pipes in `in_order` need no barrier between dependent ops."""
     found: dict[int, set[Pair]] = {}
     told: dict[str, int] = {}
+    lucky: set[tuple[int, Pair]] = set()
+    loose: set[tuple[int, Pair]] = set()
+    involved = _involved(tree, windows)
     gaps = gaps_of(actions)
     slots = max((site.access.slots.count for site in tree.sites), default=1)
     for unknown in numbers(slots, _compared(tree)):
-        run = _Watch(tree, events, gaps, unknown, windows, in_order)
+        run = _Watch(tree, events, gaps, unknown, windows, in_order, involved)
         if run.go() or run.tired:
             for array, pairs in run.found.items():
                 found.setdefault(array, set()).update(pairs)
+            lucky |= run.lucky
+            loose |= run.loose
             for event, waits in run.told.items():
                 told[events[event].name] = told.get(events[event].name, 0) + waits
         if not run.chose:
             break
+    for array, pair in sorted(lucky & loose, key=lambda entry: (entry[0], entry[1].earlier, entry[1].later)):
+        found.setdefault(array, set()).add(pair)
     return Watched({array: frozenset(found[array]) for array in sorted(found)}, told)
 
 
@@ -129,11 +138,19 @@ class _Watch(Replay):
         unknown: Iterator[int],
         windows: Windows,
         in_order: Set[Pipe],
+        involved: Set[int],
     ):
         super().__init__(tree, events, gaps, unknown)
         self.windows = windows
         self.in_order = in_order
         self.found: dict[int, set[Pair]] = {}
+        self.lucky: set[tuple[int, Pair]] = set()
+        """By array: pairs that overlap in some trips, and it is not plain in which."""
+        self.loose: set[tuple[int, Pair]] = set()
+        """By array: pairs of such ops that are not ordered in some trips, whether they overlap there or not."""
+        self._involved = involved
+        self._history: dict[int, dict[int, deque[_Past]]] = {}
+        """By array and op, what of it was last."""
         self._boxes = Boxes()
         self._arrays: dict[int, _Array] = {}
         self._pipes: dict[int, set[Pipe]] = {}
@@ -191,13 +208,36 @@ class _Watch(Replay):
         touched = [(window, self._boxes.box(window, self._known)) for window in windows]
         trips = tuple((loop, self._trips[loop]) for loop in self._around.get(op.key, ()))
         for window, box in touched:
+            self._recall(op, window, box, trips)
             self._compare(op, window, box, trips)
         for pipe in op.pipes:
             self.issued[pipe] = self.issued.get(pipe, 0) + 1
         index = {pipe: self.issued[pipe] for pipe in op.pipes}
         for window, box in touched:
             array = self._arrays.setdefault(window.array.number, _Array())
-            array.add(_Past(op.key, index, window.writes, box, trips))
+            past = _Past(op.key, index, window.writes, box, trips)
+            array.add(past)
+            if self._involved:
+                history = self._history.setdefault(window.array.number, {})
+                history.setdefault(op.key, deque(maxlen=_REMEMBERED)).append(past)
+
+    def _recall(self, op: Op, window: Window, box: Box, trips: tuple[tuple[int, int], ...]) -> None:
+        """Where it is not plain which trips overlap, order on one pipe must not depend on that: it is hard to prove."""
+        number = window.array.number
+        for earlier, history in self._history.get(number, {}).items():
+            if op.key not in self._involved and earlier not in self._involved:
+                continue
+            seen: set[Pair] = set()
+            for past in reversed(history):
+                if not (past.writes or window.writes):
+                    continue
+                pair = Pair(earlier, op.key, _carrier(past.trips, trips), crosses=False)
+                own = [pipe for pipe in op.pipes if pipe in past.index and pipe not in self.in_order]
+                if own and not self._boxes.apart(past.box, box):
+                    self.lucky.add((number, pair))
+                if pair not in seen and any(self.known[pipe].get(pipe, 0) < past.index[pipe] for pipe in own):
+                    self.loose.add((number, pair))
+                seen.add(pair)
 
     def _compare(self, op: Op, window: Window, box: Box, trips: tuple[tuple[int, int], ...]) -> None:
         array = self._arrays.get(window.array.number)
@@ -216,6 +256,30 @@ class _Watch(Replay):
                     self.found.setdefault(window.array.number, set()).add(pair)
                     # The fence that it gets orders what else lies before it.
                     self.known[pipe][own] = self.issued[own] if own is pipe else index
+
+
+_REMEMBERED = 32
+"""Trips of an op that are compared with later ones."""
+
+
+def _involved(tree: Tree, windows: Windows) -> frozenset[int]:
+    """The ops of which it is not plain which trips overlap: in several loops, or not placed by one counter from 0."""
+    from_zero = {
+        block.owner.var.key: isinstance(block.owner, Loop) and block.owner.lower == Const(0)
+        for block in tree.blocks
+        if isinstance(block.owner, Loop | While)
+    }
+
+    def is_plain(term: Term) -> bool:
+        found = {leaf.key if isinstance(leaf, Var) else -1 for leaf in leaves(term)}
+        return len(found) < 2 and all(from_zero.get(key, False) for key in found)
+
+    nested = {node.key for block in tree.blocks if len(tree.loops_around(block.path)) > 1 for node in block.nodes}
+    return frozenset(
+        key
+        for key, found in windows.items()
+        if key in nested or not all(is_plain(offset) for window in found for offset in window.offsets)
+    )
 
 
 def _carrier(one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...]) -> int:
