@@ -20,6 +20,7 @@ from pto_buf.errors import Diagnostic, DiagnosticError, Place, UsageError, near_
 from pto_buf.hw import TARGETS, Target
 from pto_buf.output import write_output
 from pto_buf.source import Source, parse_text, read_source
+from pto_buf.tools.progress import progress
 from pto_buf.universe import make_context
 from pto_buf.verification import verify_module
 
@@ -65,9 +66,10 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wante
     if wanted.verify_certificate is not None:
         return _verify(kernels, source, wanted.verify_certificate, target, flag)
     own = _own_arguments(kernels, given)
-    verdicts = [
-        check(kernel, target, scalars=values, global_raw=flag) for kernel, values in zip(kernels, own, strict=True)
-    ]
+    with progress("proving"):
+        verdicts = [
+            check(kernel, target, scalars=values, global_raw=flag) for kernel, values in zip(kernels, own, strict=True)
+        ]
     if wanted.as_json:
         sys.stdout.write(json.dumps([_json(verdict) for verdict in verdicts], indent=2) + "\n")
     else:

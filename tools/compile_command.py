@@ -15,6 +15,7 @@ from pto_buf.report.memory_html import memory_map_html
 from pto_buf.report.memory_map import memory_map_text
 from pto_buf.report.whole import report
 from pto_buf.tools.names import split_kernel
+from pto_buf.tools.progress import progress
 
 
 def run(
@@ -37,7 +38,8 @@ def run(
     if dump is not None:
         dump.mkdir(parents=True, exist_ok=True)
     wanted = None if version is None else parse_version(version)
-    compiled = load(path, entry, target=target, options=options, dump=dump).compiled
+    with progress("compiling"):
+        compiled = load(path, entry, target=target, options=options, dump=dump).compiled
     if compiled is None:
         message = "the file is finished pto: there is nothing to compile"
         raise DiagnosticError.at(

@@ -11,6 +11,7 @@ from pto_buf.kernel import Kernel
 from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.report.collect_fences import without_run
 from pto_buf.report.explain import Explanation, chosen_of, explanation_text
+from pto_buf.tools.progress import progress
 from pto_buf.tools.subject import Subject, subject
 
 
@@ -25,8 +26,9 @@ class Wanted:
 def run(place: str, *, target: str | None, options: PipelineOptions, wanted: Wanted) -> int:
     """Print what is known of the fences at `FILE:LINE`, of one by its number, or of all."""
     file, line = _split_line(place)
-    one = subject(file, wanted.args, target=target, options=options)
-    for number, found in enumerate(_explained(one, line, wanted.fence)):
+    with progress(f"timing {file} without its fences"):
+        every = _explained(subject(file, wanted.args, target=target, options=options), line, wanted.fence)
+    for number, found in enumerate(every):
         sys.stdout.write("\n" * bool(number) + explanation_text(found, _line_of))
     return 0
 

@@ -12,6 +12,7 @@ from pto_buf.report.timing import Shown, Window, headline, view
 from pto_buf.sim.naming import Names
 from pto_buf.sim.profile import Profile
 from pto_buf.sim.trace import chrome_trace
+from pto_buf.tools.progress import progress
 from pto_buf.tools.screen import columns, show
 from pto_buf.tools.subject import Subject, subject
 
@@ -50,9 +51,10 @@ def run(kernel: str, *, target: str | None, options: PipelineOptions, wanted: Wa
 
 
 def _timed(kernel: str, target: str | None, options: PipelineOptions, wanted: Wanted) -> tuple[Subject, Profile, Names]:
-    one = subject(kernel, wanted.args, target=target, options=options)
-    profile = one.kernel.profile(one.numbers, blocks=wanted.blocks)
-    return one, profile, one.kernel.names(profile)
+    with progress(f"timing {kernel}"):
+        one = subject(kernel, wanted.args, target=target, options=options)
+        profile = one.kernel.profile(one.numbers, blocks=wanted.blocks)
+        return one, profile, one.kernel.names(profile)
 
 
 def _arguments(one: Subject) -> list[str]:

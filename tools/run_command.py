@@ -1,7 +1,7 @@
 """`pto-buf run`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
@@ -11,8 +11,9 @@ from pto_buf.errors import render
 from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.output import write_output
 from pto_buf.report.whole import report
-from pto_buf.run import has_cases, run_cases, run_script
+from pto_buf.run import CaseResult, has_cases, run_cases, run_script
 from pto_buf.tools.names import split_kernel
+from pto_buf.tools.progress import progress
 
 
 def run(
@@ -32,9 +33,16 @@ def run(
     if not has_cases(path):
         return run_script(path, arguments, compile, order=order, shadow=shadow)
     passed = True
-    for result in run_cases(path, compile, target=target, order=order, only=None if entry is None else [entry]):
+    results = run_cases(path, compile, target=target, order=order, only=None if entry is None else [entry])
+    while (result := _next(results)) is not None:
         passed = passed and result.passed
         sys.stdout.write(f"{result.case.name}: {'matches its reference' if result.passed else 'WRONG'}\n")
         for reason in result.reasons:
             sys.stdout.write(f"  {reason}\n")
     return 0 if passed else 1
+
+
+def _next(results: Iterator[CaseResult]) -> CaseResult | None:
+    """The next case, compiled and run."""
+    with progress("running"):
+        return next(results, None)

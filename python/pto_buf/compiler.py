@@ -17,6 +17,7 @@ from pto_buf.printing import text_of
 from pto_buf.source import Source, parse_text, read_source
 from pto_buf.universe import make_context
 from pto_buf.verification import verify_module
+from pto_buf.watching import done
 
 DEFAULT_TARGET = "a2a3"
 
@@ -60,14 +61,16 @@ class _Stages:
     """Keeps what is wanted of the module between passes."""
 
     dump: Path | None
+    total: int
     fenced: ModuleOp | None = None
     number: int = field(default=0)
 
     def __call__(self, module: ModuleOp, run: PassRun) -> None:
+        self.number += 1
+        done(f"compiling: behind {run.name}", self.number, self.total)
         if run.name == FENCED_BY:
             self.fenced = module.clone()
         if self.dump is not None:
-            self.number += 1
             write_output(str(self.dump / f"{self.number:02}_after_{run.name}.mlir"), text_of(module))
 
 
@@ -84,9 +87,9 @@ def compile_module(module: ModuleOp, options: PipelineOptions, *, dump: Path | N
 
     Raises DiagnosticError for a mistake in the program; then nothing of the module is of use.
     """
-    stages = _Stages(dump)
+    passes = parse_passes(pipeline(options), available_passes())
+    stages = _Stages(dump, len(passes))
     with collecting_warnings() as warnings:
-        passes = parse_passes(pipeline(options), available_passes())
         run_passes(make_context(), module, passes, verify_each=dump is not None, after=stages)
     assert stages.fenced is not None
     return Compiled(module, stages.fenced, tuple(warnings))

@@ -35,6 +35,7 @@ from pto_buf.sim.profile import Profile, profile
 from pto_buf.sim.simulate import Launch, Run, simulate
 from pto_buf.source import Source, parse_text
 from pto_buf.universe import make_context
+from pto_buf.watching import done
 
 _UNNAMED = "<source>"
 _IR = re.compile(r"\bfunc\.func\b")
@@ -151,7 +152,11 @@ class Kernel:
         timed = profile(launch, costs)
         every = explanations(launch, self.names(timed), self.fenced)
         chosen = chosen_of(every, line, fence)
-        return tuple(replace(one, cost=cost_of(launch, timed, one)) for one in chosen)
+        found: list[Explanation] = []
+        for one in chosen:
+            found.append(replace(one, cost=cost_of(launch, timed, one)))
+            done("timing without each fence", len(found), len(chosen))
+        return tuple(found)
 
     def launch(self, arguments: Arguments, blocks: int = 1) -> Launch:
         """The kernel with its arguments. Raises UsageError for arguments that do not fit."""
