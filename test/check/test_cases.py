@@ -293,3 +293,35 @@ def test_a_window_that_reaches_over_the_end_of_its_rows_meets_the_next_row():
         kernel.fence("MTE3>MTE2")
     kernel.barrier()
     assert faults(kernel.text()) == {"global-read-after-write"}
+
+
+@pytest.mark.parametrize(("barrier", "expected"), [(True, set[str]()), (False, {"same-pipe-hazard"})])
+@pytest.mark.parametrize("row", ["0", "m * 16"])
+def test_one_place_stored_again_in_each_trip(row: str, barrier: bool, expected: set[str]):
+    kernel = Kernel("n m")
+    kernel.slots("P")
+    kernel.load("P")
+    kernel.fence("MTE2>MTE3")
+    with kernel.loop("i", 0, "n"):
+        if barrier:
+            kernel.barrier("MTE3")
+        kernel.store("P", "h", row)
+    kernel.barrier()
+    assert faults(kernel.text()) == expected
+
+
+def test_loads_that_overlap_each_other_only():
+    kernel = Kernel()
+    kernel.slots("P", 2)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", 2)
+    with kernel.loop("i", 0, "n"):
+        kernel.wait("V>MTE2", "i % 2")
+        kernel.load("P[i % 2]", "g", "i * 3")
+        kernel.fence("MTE2>V", "i % 2")
+        kernel.barrier("V")
+        kernel.vector("Y", "P[i % 2]")
+        kernel.set("V>MTE2", "i % 2")
+    kernel.drain("V>MTE2", 2)
+    kernel.barrier()
+    assert faults(kernel.text()) == set()
