@@ -20,6 +20,7 @@ from pto_buf.dialect.tile_op import constant_of
 from pto_buf.errors import UsageError
 from pto_buf.fences.lanes import Lanes, Rotation, trips_together
 from pto_buf.lowering.constants import Constants
+from pto_buf.lowering.folding import fold
 from pto_buf.lowering.grouping import Grouping, trip_count
 from pto_buf.lowering.hoisting import repeatable
 from pto_buf.lowering.plan_memory import functions
@@ -56,6 +57,7 @@ def _unroll(function: FuncOp, lanes: Lanes) -> None:
             changed = True
     if changed:
         _name_by_constants(function, constants)
+        fold(function)  # a copy whose trip is known takes one arm of a branch; what the other names may not exist
         _drop_unused(function)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.dialects.scf import ForOp
+from xdsl.dialects.scf import ForOp, IfOp
 
 from fences.corpus import CASES
 from pto_buf.check.build import build
@@ -17,8 +17,11 @@ from pto_buf.errors import UsageError
 from pto_buf.lowering.allocate_events import AllocateEventsPass
 from pto_buf.lowering.convert_to_pto import ConvertToPtoPass
 from pto_buf.lowering.make_portable import MakePortablePass
+from pto_buf.lowering.pipeline import PipelineOptions, pipeline
 from pto_buf.lowering.unroll_lanes import UnrollLanesPass
+from pto_buf.passes import available_passes, parse_passes, run_passes
 from pto_buf.universe import make_context
+from support.kernel_text import ir
 from support.slot_builder import FENCING, HasModule, count, lowered
 from support.slot_text import SlotText
 from support.trials import kernel_of
@@ -139,6 +142,27 @@ def test_a_carried_number_goes_through_every_copy():
 
     module = unrolled(make(), "unroll")
     assert _run(kernel_of(module)) == _run(kernel_of(unrolled(make(), "dynamic")))
+
+
+PREFETCH = """
+@pl.jit.incore
+def k(x: pl.Tensor[[512, 64], pl.FP32], y: pl.Out[pl.Tensor[[512, 64], pl.FP32]]):
+    ring = pl.create_tile_buffers(5, [16, 64], pl.FP32, pl.Mem.Vec)
+    for i in pl.range(3):
+        pl.tile.load_into(ring[i], x, [i * 16, 0], [16, 64])
+    for i in pl.range(32):
+        if i + 3 < 32:
+            pl.tile.load_into(ring[(i + 3) % 5], x, [(i + 3) * 16, 0], [16, 64])
+        pl.store(ring[i % 5], [i * 16, 0], y)
+"""
+
+
+def test_a_copy_whose_trip_is_known_names_no_window_that_is_not_there():
+    """The trips left over are 30 and 31: their loads would start at rows 528 and 544 of 512."""
+    module = ir(PREFETCH)
+    run_passes(make_context(), module, parse_passes(pipeline(PipelineOptions(lanes="unroll")), available_passes()))
+    (kernel,) = [op for op in module.walk() if isinstance(op, FuncOp)]
+    assert not any(isinstance(op, IfOp) for op in kernel.body.block.ops)
 
 
 def test_no_other_way_out():
