@@ -8,6 +8,7 @@ from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
 from pto_buf.frontend.names import Symbol
+from pto_buf.frontend.refusals import REASONS
 from pto_buf.frontend.scalars import bounds, integer, known_int
 from pto_buf.frontend.values import Number, Static, Value
 
@@ -48,15 +49,24 @@ def form_of(ctx: Context, node: ast.expr) -> str | None:
     return path if path in FORMS else None
 
 
+def _path(ctx: Context, node: ast.expr) -> str:
+    """What is called below `pl`; empty for anything else."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        return ""
+    callee = evaluate(ctx, node.func)
+    return callee.value.path if isinstance(callee, Static) and isinstance(callee.value, Symbol) else ""
+
+
 def read_header(ctx: Context, node: ast.For) -> Header:
     """Read the header of a `for`. Raises DiagnosticError."""
     if node.orelse:
         raise ctx.error(node.orelse[0], "'else' after a loop is not part of the DSL")
     form = form_of(ctx, node.iter)
     if form is None:
-        raise ctx.error(
-            node, "a loop iterates over pl.range, pl.pipeline, pl.parallel or pl.unroll", help="use pl.range"
-        )
+        words = "a loop iterates over pl.range, pl.pipeline, pl.parallel or pl.unroll"
+        if (path := _path(ctx, node.iter)) in REASONS:
+            words = f"'pl.{path}' {REASONS[path]}"
+        raise ctx.error(node, words, help="use pl.range")
     call = node.iter
     assert isinstance(call, ast.Call)
     keywords = {keyword.arg: keyword.value for keyword in call.keywords}

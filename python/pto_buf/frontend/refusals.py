@@ -10,17 +10,18 @@ _TENSORS = "works on whole tensors; kernels here work on tiles"
 _BATCHES = "is for batches; a tile has two extents, so write a loop over the batch"
 _RUN_TIME = "is the run-time's affair, outside of a kernel on one core"
 
-_REASONS: Mapping[str, str] = {
+REASONS: Mapping[str, str] = {
     **dict.fromkeys(("sin", "cos", "scatter_update"), _WRITTEN_OUT),
     **dict.fromkeys(("tpush_to_aiv", "tpush_to_aic", "tpop_from_aic", "tpop_from_aiv"), _ACROSS),
     **dict.fromkeys(("tfree_to_aic", "tfree_to_aiv", "aiv_shard", "aic_gather"), _ACROSS),
-    **dict.fromkeys(("reserve_buffer", "import_peer_buffer", "split_aiv", "aic_initialize_pipe"), _ACROSS),
+    **dict.fromkeys(("reserve_buffer", "import_peer_buffer", "aic_initialize_pipe"), _ACROSS),
     **dict.fromkeys(("aiv_initialize_pipe", "initialize_pipe"), _ACROSS),
     **dict.fromkeys(("create_tensor", "dim", "assemble_tensor", "scatter_tensor", "expand_clone"), _TENSORS),
     **dict.fromkeys(("batch_matmul", "batch_matmul_acc"), _BATCHES),
     **dict.fromkeys(
         ("submit", "task_dummy", "task_invalid", "available_cluster_count", "available_aiv_count"), _RUN_TIME
     ),
+    "split_aiv": "shares the vector part of a kernel with a cube part among two cores; a kernel here runs on one kind",
     "gather_row": "loads rows into a part of a tile; load a tile for each, or use pl.tile.mgather",
     "gather_compare": "yields two tiles at once, which is not compiled here",
     "mrgsort": "of several tiles also counts what it takes of each, which is not compiled here",
@@ -38,7 +39,7 @@ _FAMILIES: Mapping[str, str] = {
 def why_not(path: str) -> str:
     """What to say of `pl.<path>`, which is no op that is compiled here."""
     last = path.rpartition(".")[2]
-    reason = _REASONS.get(last)
+    reason = REASONS.get(last)
     if reason is None:
         reason = next((why for start, why in _FAMILIES.items() if path.startswith(start)), None)
     return f"there is no op 'pl.{path}' for tiles" if reason is None else f"'pl.{path}' {reason}"
