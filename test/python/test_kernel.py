@@ -11,6 +11,7 @@ import pytest
 
 import pto_buf
 import pto_buf.language as pl
+from check.mixed import handed_over
 from pto_buf.errors import DiagnosticError, UsageError
 from support.kernels_in_python import HALVE, ONE_PRODUCT, SEED
 from support.streams import stream
@@ -165,3 +166,13 @@ def test_the_package_offers_what_it_says_and_loads_it_late():
     assert done.stdout == "False False ['Kernel', 'compile']\n"
     with pytest.raises(AttributeError, match="module 'pto_buf' has no attribute 'nothing'"):
         getattr(pto_buf, "nothing".lower())
+
+
+def test_the_fences_of_both_kinds_of_core_are_explained():
+    kernel = pto_buf.compile(handed_over(slots=2))
+    found = kernel.explain(n=4, x=1.5)
+    assert {str(one.core) for one in found} == {"cube", "vector"}
+    assert [one.number for one in found] == list(range(1, len(found) + 1))
+    costs = [one.cost for one in found if one.cost is not None]
+    assert len(costs) == len(found)
+    assert all(cost.held <= cost.cycles and cost.without <= cost.cycles for cost in costs)

@@ -68,6 +68,9 @@ def cost_of(launch: Launch, timed: Profile, one: Explanation) -> Cost | None:
     if one.fence is None:
         return None
     again = profile(launch, timed.costs, without=[(one.core, site) for site in one.fence.sites])
-    stalls = (stall for timeline in timed.timelines for stall in timeline.stalls)
-    held = sum(s.cycles for s in stalls if s.given is not None and s.given.site in one.fence.sites)
+    own = (timeline for timeline in timed.timelines if one.core is None or str(one.core) in timeline.core.split())
+    held = max(
+        sum(s.cycles for s in timeline.stalls if s.given is not None and s.given.site in one.fence.sites)
+        for timeline in own
+    )
     return Cost(timed.cycles, held, again.cycles)

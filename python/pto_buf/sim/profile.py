@@ -7,6 +7,7 @@ from typing import TypeAlias
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Core, Target
 from pto_buf.machine.code import Meter
+from pto_buf.machine.exec import Steps
 from pto_buf.machine.steps import CoreId
 from pto_buf.sim.costs import Costs, costs_of
 from pto_buf.sim.simulate import Launch, cores_of_block, roles_of
@@ -57,12 +58,15 @@ def _block(launch: Launch, block: int, costs: Costs, target: Target, without: fr
     timers: list[Timer] = []
     for core in cores:
         meter = Meter()
-        steps = launch.steps(core, meter)
-        kept = (step for step in steps if (core.core, step.site) not in without) if without else steps
+        kept = _without(launch.steps(core, meter), core.core, without)
         timers.append(Timer(shared, kept, meter, block, _name(core, cores)))
     while any(timer.advance() for timer in timers):
         pass
     return [timer.finish() for timer in timers]
+
+
+def _without(steps: Steps, kind: Core | None, gone: frozenset[Site]) -> Steps:
+    yield from (step for step in steps if (kind, step.site) not in gone)
 
 
 def _name(core: CoreId, cores: Sequence[CoreId]) -> str:
