@@ -10,7 +10,14 @@ from lit.ShUtil import ShParser
 from support.lit_lines import MACROS, run_line, run_lines, substituted
 
 HERE = Path(__file__).parent
-FILES = sorted(path for path in HERE.rglob("*") if path.suffix in (".mlir", ".pto") and "Inputs" not in path.parts)
+_CANNOT_READ = ("memrefs.pto",)
+"""MLIR refuses a memref whose memory space is of a dialect that it does not know."""
+
+FILES = sorted(
+    path
+    for path in HERE.rglob("*")
+    if path.suffix in (".mlir", ".pto") and "Inputs" not in path.parts and path.name not in _CANNOT_READ
+)
 _TAKES_NO_PART = ("--expect-errors", "--verify-diagnostics", "--print-ir-after-all", "--list-passes", "--help")
 
 
