@@ -42,7 +42,7 @@ def test_kernels_that_once_failed(seed: int):
     _fenced_right(seed)
 
 
-@settings(max_examples=50, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 @given(st.integers(0, 130))
 def test_random_kernels(seed: int):
     _fenced_right(seed)
