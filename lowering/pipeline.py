@@ -33,9 +33,8 @@ def pipeline(options: PipelineOptions) -> str:
             "ptobuf-plan-memory{check-only=true}",
             "ptobuf-canonicalize",
             f"ptobuf-schedule{factor}",
-            "ptobuf-verify-slots",
             "ptobuf-plan-memory",
-            f"ptobuf-insert-fences{strict}",
+            f"ptobuf-insert-fences{strict}",  # verifies the slots again, as schedule left them
             "ptobuf-reduce-fences",
             "ptobuf-allocate-events",
             f"ptobuf-unroll-lanes{{lanes={options.lanes}}}",
