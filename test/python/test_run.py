@@ -261,12 +261,12 @@ def test_what_the_script_exits_with_is_the_status(script: Path, tmp_path: Path) 
 
 
 def test_an_exception_is_shown_at_the_lines_of_the_script(script: Path, tmp_path: Path) -> None:
-    script.write_text("import torch\n\ndef f():\n    torch.nn.Linear(1, 1)\n\nf()\n")
+    script.write_text("import torch\n\ndef f():\n    torch.optim\n\nf()\n")
     with pytest.raises(DiagnosticError) as caught:
         run_script(script, [], Compiler(), root=tmp_path)
     (found,) = caught.value.diagnostics
     assert str(found.place) == f"{script}:4"
-    assert found.message == "Missing: torch.nn is not among what stands in for torch here; install torch to use it"
+    assert found.message == "Missing: torch.optim is not among what stands in for torch here; install torch to use it"
     assert [str(note.place) for note in found.notes] == [f"{script}:6"]
 
 
