@@ -32,8 +32,8 @@ class Case:
     lost: bool = False
 
 
-def pass_through(slots: int = 2, row: str = "i", columns: str = "0", args: str = "n") -> SlotText:
-    kernel = SlotText(args, P=slots)
+def pass_through(slots: int = 2, row: str = "i", columns: str = "0", args: str = "n", wide: int = 1) -> SlotText:
+    kernel = SlotText(args, wide=wide, P=slots)
     with kernel.loop("i", 0, "n"):
         kernel.load(f"P[i % {slots}]", row="i")
         kernel.store(f"P[i % {slots}]", row=row, column=columns)
@@ -147,7 +147,7 @@ def in_a_while() -> SlotText:
 
 CASES: Mapping[str, Case] = {
     "apart by rows": Case(pass_through),
-    "apart by columns": Case(lambda: pass_through(row="0", columns="i * 64")),
+    "apart by columns": Case(lambda: pass_through(row="0", columns="i * 64", wide=8)),
     "apart from a computed row": Case(lambda: pass_through(row="i + m", args="n m")),
     "apart by a computed stride": Case(lambda: pass_through(row="i * (m + 1)", args="n m")),
     "one place": Case(lambda: pass_through(row="0"), barriers=1),

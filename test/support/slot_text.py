@@ -43,6 +43,7 @@ class SlotText:
 
     `sets`: the number of slots of each set, in UB, or `(number, space)`. `addresses` pins sets, `share` names the sets
     whose bytes one may have. `args` are index arguments; expressions name these, loop counters, and what `let` defines.
+    `wide`: how many tiles lie side by side in an array.
     """
 
     def __init__(
@@ -52,9 +53,11 @@ class SlotText:
         arch: str = "a3",
         addresses: Mapping[str, int] | None = None,
         share: Mapping[str, str] | None = None,
+        wide: int = 1,
         **sets: int | tuple[int, str],
     ):
         self._arch = arch
+        self._wide = wide
         self._sets = {
             name: _Set(count, "vec") if isinstance(count, int) else _Set(*count) for name, count in sets.items()
         }
@@ -182,11 +185,12 @@ class SlotText:
 
     def _window(self, array: str, row: str | int, shape: str, column: str | int = 0) -> tuple[str, str]:
         columns = shape.split("x")[1]
-        first, from_, wide = self.number(f"({row}) * {ROWS}"), self.number(column), self._constant(int(columns))
+        first, from_ = self.number(f"({row}) * {ROWS}"), self.number(column)
+        sizes = f"{self._constant(ROWS)}, {self._constant(int(columns))}"
         type = f"!pto.partition_tensor_view<{shape}>"
-        tensor = f"!pto.tensor_view<{_LONGEST}x{columns}x{shape.split('x')[2]}>"
+        tensor = f"!pto.tensor_view<{_LONGEST}x{int(columns) * self._wide}x{shape.split('x')[2]}>"
         made = self._make(
-            f"pto.partition_view %view_{array}, offsets = [{first}, {from_}], sizes = [{self._constant(ROWS)}, {wide}] "
+            f"pto.partition_view %view_{array}, offsets = [{first}, {from_}], sizes = [{sizes}] "
             f": {tensor} -> {type}"
         )
         return made, type
@@ -250,7 +254,7 @@ class SlotText:
     # --- the whole ---
 
     def text(self) -> str:
-        element, width = ("f16", 16) if self._cube else ("f32", 64)
+        element, width = ("f16", 16 * self._wide) if self._cube else ("f32", 64 * self._wide)
         arrays = {"g": (element, width), "h": (element, width), "y": ("f32", width), "z": ("f32", width)}
         arguments = ", ".join(
             [f"%{name}: !pto.ptr<{type}>" for name, (type, _) in arrays.items()]
