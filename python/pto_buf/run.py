@@ -113,7 +113,7 @@ def has_cases(path: str) -> bool:
     source = read_source(path)
     try:
         body = ast.parse(source.text).body
-    except (SyntaxError, ValueError, RecursionError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     targets = [target for node in body if isinstance(node, ast.Assign) for target in node.targets]
     targets += [node.target for node in body if isinstance(node, ast.AnnAssign)]

@@ -1,5 +1,6 @@
 """Files that nobody should have written: a located error within bounded work, never a crash."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -24,8 +25,10 @@ def nest(depth: int) -> str:
     ("text", "line", "words"),
     [
         (f"{HEAD}    a = {'(' * 5000}n{')' * 5000}\n", 5, DEEP),
-        (f"{HEAD}    a = {'-' * 5000}n\n", 0, DEEP),
-        (f"{HEAD}    a = {'+'.join(['n'] * 900)}\n", 4, "stand too deep inside one another"),
+        # Up to 3.12 Python's own parser gives up, without a place.
+        (f"{HEAD}    a = {'-' * 5000}n\n", *((5, "stands too deep") if sys.version_info >= (3, 13) else (0, DEEP))),
+        (f"{HEAD}    a = {'+'.join(['n'] * 500)}\n", 4, "stand too deep inside one another"),
+        (f"{HEAD}    a = {'+'.join(['n'] * 900)}\n", 5, "this stands too deep inside other expressions"),
         (f"{HEAD}    a = 0x{'f' * 100_000}\n    t = pl.load(x, [a, 0], [16, 64])\n", 6, "an integer of 400000 bits"),
         (f"{HEAD}    a = {'9' * 5000}\n", 5, DEEP),
         (f"{HEAD}    t = pl.load(x, [n * {'9' * 20}, 0], [16, 64])\n", 5, "is an integer of 67 bits"),
@@ -46,6 +49,7 @@ def nest(depth: int) -> str:
         "brackets",
         "signs",
         "terms",
+        "more terms",
         "hex",
         "digits",
         "product",

@@ -14,9 +14,13 @@ from pto_buf.errors import DiagnosticError, Place
 from pto_buf.frontend.bindings import Bindings, blocks
 from pto_buf.frontend.constants import NotConstantError, evaluate
 from pto_buf.frontend.imports import Imports
+from pto_buf.frontend.kinds import TOO_LARGE
 from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.outline import as_function, outline
 from pto_buf.frontend.samples import Samples
+
+DEEPEST = 600
+"""Levels of a syntax tree that are read."""
 
 
 class Kind(StrEnum):
@@ -86,14 +90,28 @@ class SourceModule:
 
 
 def parse(text: str, file: str) -> ast.Module:
-    """The syntax tree. Raises DiagnosticError at the place that Python cannot read."""
+    """The syntax tree. Raises DiagnosticError at the place that Python cannot read, or that nests too deep for us."""
     try:
-        return ast.parse(text, filename=file)
+        tree = ast.parse(text, filename=file)
     except SyntaxError as err:
         place = Place(file, err.lineno or 0, err.offset or 0)
         raise DiagnosticError.at(place, f"python cannot read this: {err.msg}", kind="syntax") from None
     except (ValueError, RecursionError, MemoryError) as err:  # a NUL byte; nesting beyond the parser's stack
         raise DiagnosticError.at(Place(file), f"python cannot read this: {err}", kind="syntax") from None
+    _bound_nesting(tree, file)
+    return tree
+
+
+def _bound_nesting(tree: ast.Module, file: str) -> None:
+    """What walks the tree calls itself once a level: newer Pythons build deeper trees than they can walk."""
+    level: list[ast.AST] = [tree]
+    for _ in range(DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        if not level:
+            return
+    line, column = next(((at.lineno, at.col_offset + 1) for at in level if isinstance(at, ast.expr | ast.stmt)), (0, 0))
+    words = "this stands too deep inside other expressions or statements to be read"
+    raise DiagnosticError.at(Place(file, line, column), words, kind=TOO_LARGE)
 
 
 def scan(tree: ast.Module, folder: Path | None = None) -> SourceModule:
@@ -106,8 +124,8 @@ def scan(tree: ast.Module, folder: Path | None = None) -> SourceModule:
 def _constants(text: str, imports: Imports) -> Mapping[str, object]:
     """The constants of a module that a file imports; none of one that Python cannot read."""
     try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parse(text, "")
+    except DiagnosticError:
         return {}
     names: dict[str, object] = {}
     Bindings(names, imports).read(tree.body)
