@@ -190,8 +190,7 @@ class SlotText:
         type = f"!pto.partition_tensor_view<{shape}>"
         tensor = f"!pto.tensor_view<{_LONGEST}x{int(columns) * self._wide}x{shape.split('x')[2]}>"
         made = self._make(
-            f"pto.partition_view %view_{array}, offsets = [{first}, {from_}], sizes = [{sizes}] "
-            f": {tensor} -> {type}"
+            f"pto.partition_view %view_{array}, offsets = [{first}, {from_}], sizes = [{sizes}] : {tensor} -> {type}"
         )
         return made, type
 

@@ -59,6 +59,8 @@ class Arguments:
     order: tuple[str, ...]
     nodes: Mapping[str, ast.expr]
     values: Mapping[str, Value]
+    explicit: bool = False
+    """Whether the call is an `_into` form, which says where all it works on lies."""
 
     def __contains__(self, name: str) -> bool:
         value = self.values.get(name)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend import compute, generate, indirect, matrix, memory, slots, statics, updates, views
@@ -162,6 +163,10 @@ def _bind_tile_op(ctx: Context, node: ast.Call, op: str, signature: str, into: b
     """Bind the arguments; the destination becomes `out`, whichever way it is spelt."""
     if not into:
         return bind(ctx, node, op, parameters(f"{signature}, *, out="), evaluate)
+    return replace(_bind_into(ctx, node, op, signature, evaluate), explicit=True)
+
+
+def _bind_into(ctx: Context, node: ast.Call, op: str, signature: str, evaluate: Evaluate) -> Arguments:
     if op == "matmul_acc":
         return _bind_accumulate(ctx, node, signature, evaluate)
     if any(keyword.arg in ("dst", "out") for keyword in node.keywords):

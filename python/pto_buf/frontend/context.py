@@ -16,8 +16,8 @@ from pto_buf.frontend.kinds import TOO_LARGE, UNSUPPORTED
 from pto_buf.frontend.module import Function
 from pto_buf.frontend.placement import OwnedSet
 from pto_buf.frontend.samples import Shaped
-from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet, Value
-from pto_buf.hw import Target
+from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet, Tile, Value
+from pto_buf.hw import Space, Target
 from pto_buf.locations import location
 
 MOST_STATEMENTS = 30_000
@@ -69,6 +69,30 @@ class SpannedSource(SourceText):
 Evaluate = Callable[[ast.expr], Value]
 
 
+class Moved:
+    """Tiles moved to another space for an op that reads them there, known in the region that moved them."""
+
+    def __init__(self):
+        self._levels: list[dict[tuple[SSAValue, Space], Tile]] = [{}]
+
+    def get(self, tile: SSAValue, space: Space) -> Tile | None:
+        """The tile as it was moved before, in this region or one around it."""
+        return next((level[tile, space] for level in self._levels if (tile, space) in level), None)
+
+    def put(self, tile: SSAValue, space: Space, moved: Tile) -> None:
+        """Remember a move."""
+        self._levels[-1][tile, space] = moved
+
+    @contextmanager
+    def region(self) -> Generator[None]:
+        """What is moved inside is not known behind it: it may not have run."""
+        self._levels.append({})
+        try:
+            yield
+        finally:
+            self._levels.pop()
+
+
 @dataclass
 class Context:
     """One kernel while it is read."""
@@ -94,6 +118,7 @@ class Context:
     """Functions that are spliced where they are called, by their name."""
     splice: "Callable[[Context, Function, ast.Call, Evaluate], Value] | None" = None
     """Reads a helper's body in place of a call."""
+    moved: Moved = field(default_factory=Moved)
     statements: int = 0
     """Statements read, those of helpers and unrolled loops each time anew."""
 
@@ -133,7 +158,7 @@ class Context:
         """What is read inside goes to `block`, the body of a loop or an arm of a branch."""
         self.depth += 1
         try:
-            with self.builder.inside(block), self.held.region(loop):
+            with self.builder.inside(block), self.held.region(loop), self.moved.region():
                 yield
         finally:
             self.depth -= 1

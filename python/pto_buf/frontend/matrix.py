@@ -5,10 +5,10 @@ from xdsl.ir import Block, Region
 
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend.arguments import Arguments
-from pto_buf.frontend.compute import tile_of
 from pto_buf.frontend.emission import Inputs, Words, emit, valid_of
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.scalars import truth
+from pto_buf.frontend.staging import staged
 from pto_buf.frontend.tiles import destination, into, whatever
 from pto_buf.frontend.values import Static, Tile, Value
 
@@ -19,7 +19,7 @@ def matmul(args: Arguments) -> Value:
     """`matmul`, `matmul_bias` and their gemv kin."""
     row = rows_by_dsl()[args.op]
     _plain(args)
-    tiles = {one.name: tile_of(args, one.name) for one in row.into_ins}
+    tiles = {one.name: staged(args, one.name, row) for one in row.into_ins}
     return emit(args, row, {name: tile.ssa for name, tile in tiles.items()}, tiles, words=_phase(args))
 
 
@@ -41,7 +41,8 @@ def matmul_acc(args: Arguments) -> Value:
     """`matmul_acc`: adds a product to an accumulator, in place; where `init_cond` holds, the product replaces it."""
     ctx = args.ctx
     _plain(args)
-    tiles = {one.name: tile_of(args, one.name) for one in rows_by_dsl()[args.op].into_ins}
+    row = rows_by_dsl()[args.op]
+    tiles = {one.name: staged(args, one.name, row) for one in row.into_ins}
     acc = destination(ctx, args.place("acc"), args.value("acc"))
     if "out" in args and not _same_slot(destination(ctx, args.place("out"), args.value("out")), acc):
         raise ctx.error(

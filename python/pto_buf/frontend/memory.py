@@ -21,12 +21,12 @@ from pto_buf.frontend.context import Context
 from pto_buf.frontend.emission import emit
 from pto_buf.frontend.geometry import padded_tile
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
-from pto_buf.frontend.names import Symbol
+from pto_buf.frontend.names import Symbol, spelling
 from pto_buf.frontend.scalars import binary, bounds, integer, known_int, ssa
 from pto_buf.frontend.tiles import check, destination, into, new_owned, operand, store
 from pto_buf.frontend.values import Number, Scalar, Static, Tensor, Tile, Value, Window, describe
 from pto_buf.hw import Space
-from pto_buf.tile import DTYPE_BITS, TileSpec
+from pto_buf.tile import DTYPE_BITS, TileSpec, box_of, canonical_tile
 
 
 def tile_spec(ctx: Context, node: ast.AST, space: Space, shape: Sequence[int], dtype: str) -> TileSpec:
@@ -239,20 +239,44 @@ def move(args: Arguments) -> Value:
             raise ctx.error(args.place(name), f"{name} of 'move': every space has one layout here", kind=ARGUMENTS)
     if "out" in args:
         require_space(args, space, destination(ctx, args.place("out"), args.value("out")).spec.space, MEMORY_SPACE)
+    if space is not None:
+        require_boxes(args, "src", source, space)
     spec = tile_spec(ctx, args.node, space or source.spec.space, source.spec.shape, source.spec.dtype)
     row = rows_by_dsl()["move"]
     return emit(args, row, {"src": source.ssa}, {"src": source}, spec.with_valid(*source.spec.valid))
 
 
+def require_boxes(args: Arguments, name: str, tile: Tile, space: Space) -> None:
+    """The matrix unit reads boxes of rows; a single row in Mat lies plain. Raises DiagnosticError."""
+    if space in (Space.LEFT, Space.RIGHT) and tile.spec.space is Space.MAT and not tile.spec.boxed:
+        box = box_of(canonical_tile(space, 1, 1, tile.spec.dtype, args.ctx.target))[0]
+        raise args.ctx.error(
+            args.place(name),
+            f"a single row in Mat lies plain; {spelling(space)} takes boxes of {box} rows",
+            kind=SHAPE,
+            help=f"load {box} rows of which one is valid: shapes [{box}, {tile.spec.cols}], "
+            f"valid_shape=[1, {tile.spec.cols}]",
+        )
+
+
 def _move_window(args: Arguments, window: Window) -> Value:
     """A window of a tile in Mat on its way to Left or Right."""
-    ctx = args.ctx
     space = args.space("target_memory", None)
     dest = dest_or_new(args, space or Space.MAT, window.shape, window.tile.spec.dtype)
     require_space(args, space, dest.spec.space, MEMORY_SPACE)
     require_shape(args, "moves a window of", window.shape, dest)
-    ins = {"src": window.tile.ssa, "row": ssa(ctx, window.row), "col": ssa(ctx, window.col)}
-    return into(ctx, args.node, rows_by_dsl()["extract"], ins, dest)
+    return _extract(args, window, dest)
+
+
+def extracted(args: Arguments, window: Window, space: Space, name: str) -> Tile:
+    """A window of a tile in Mat as a tile of ours in `space`. Raises DiagnosticError."""
+    spec = tile_spec(args.ctx, args.node, space, window.shape, window.tile.spec.dtype)
+    return _extract(args, window, new_owned(args.ctx, args.node, spec, f"{args.op}_{name}"))
+
+
+def _extract(args: Arguments, window: Window, dest: Tile) -> Tile:
+    ins = {"src": window.tile.ssa, "row": ssa(args.ctx, window.row), "col": ssa(args.ctx, window.col)}
+    return into(args.ctx, args.node, rows_by_dsl()["extract"], ins, dest)
 
 
 def block_index(args: Arguments) -> Value:
