@@ -1,9 +1,9 @@
 """The `ptobuf` ops that are made from rows of the op table: they write slots, or store what slots hold."""
 
-from typing import Self
+from typing import Self, cast
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import result_def, var_operand_def, var_result_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -33,6 +33,11 @@ class IntoOp(SlotOp):
     outs = var_operand_def()
     valid = var_operand_def(IndexType)
     value = result_def(TileBufType)
+
+    @property
+    def written(self) -> tuple[tuple[int, OpResult], ...]:
+        """The output that holds the value: its position among `outs`, and the value."""
+        return ((0, cast(OpResult, self.value)),)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -66,6 +71,12 @@ class IntoManyOp(SlotOp):
     outs = var_operand_def()
     valid = var_operand_def(IndexType)
     values = var_result_def(TileBufType)
+
+    @property
+    def written(self) -> tuple[tuple[int, OpResult], ...]:
+        """The outputs that hold a value: the position of each among `outs`, and the value."""
+        kept = (i for i, (operand, _) in enumerate(self._matched(self.row.outs, self.outs)) if _kept(operand))
+        return tuple(zip(kept, cast(tuple[OpResult, ...], tuple(self.values)), strict=True))
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -119,6 +130,14 @@ def _print_valid(printer: Printer, valid: tuple[SSAValue, ...]) -> None:
         printer.print_string(" valid(")
         printer.print_list(valid, printer.print_ssa_value)
         printer.print_string(")")
+
+
+def value_in(op: Operation, slot: SSAValue) -> OpResult | None:
+    """The value that an op leaves in a slot, None for one that does not write the slot."""
+    if not isinstance(op, IntoOp | IntoManyOp):
+        return None
+    outs = op.outs
+    return next((value for position, value in op.written if outs[position] is slot), None)
 
 
 class StoreOp(SlotOp):

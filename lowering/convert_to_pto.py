@@ -5,7 +5,7 @@ index becomes a tile at `addr + index * stride`, where it is selected. Each set 
 its lane is constant, and a computed one elsewhere.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
@@ -20,7 +20,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.groups import build
 from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, ReleaseOp, SetOp, SlotSelectOp, WaitOp
-from pto_buf.dialect.slot_op import ElementOp, IntoOp, SlotOp
+from pto_buf.dialect.slot_op import ElementOp, IntoManyOp, IntoOp, SlotOp
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.dialect.types import EventType, TileBufType
 from pto_buf.errors import DiagnosticError
@@ -165,29 +165,30 @@ class _Conversion:
         _remove(op)
 
     def _tile_op(self, op: SlotOp) -> None:
-        (out,) = op.outs
-        ins = list(op.ins)
+        ins, outs = list(op.ins), list(op.outs)
         row = op.row
         if row.accumulates is not None:
             position = next(i for i, operand in enumerate(row.ins) if operand.name == row.accumulates)
-            ins.insert(position, out)
+            ins.insert(position, outs[0])
         place = _Before(op)
-        if isinstance(op, IntoOp):
-            out = self._written_tile(op, out, place)
-        place(build(TILE_OPS[row.mnemonic], [ins, [out]], (), op.attributes))
-        if isinstance(op, IntoOp):
-            op.value.replace_all_uses_with(out)
+        written = op.written if isinstance(op, IntoOp | IntoManyOp) else ()
+        extents = iter(op.valid if isinstance(op, IntoOp | IntoManyOp) else ())
+        for position, value in written:
+            outs[position] = self._written_tile(value, outs[position], extents, place)
+        place(build(TILE_OPS[row.mnemonic], [ins, outs], (), op.attributes))
+        for position, value in written:
+            value.replace_all_uses_with(outs[position])
         _remove(op)
 
-    def _written_tile(self, op: IntoOp, tile: SSAValue, place: "_Before") -> SSAValue:
-        """The tile that `op` writes: the slot's own, or a narrower one at the same address."""
-        if tile.type == op.value.type:
+    def _written_tile(self, value: SSAValue, tile: SSAValue, extents: Iterator[SSAValue], place: "_Before") -> SSAValue:
+        """The tile that an op writes: the slot's own, or a narrower one at the same address."""
+        if tile.type == value.type:
             return tile
         alloc = tile.owner
         assert isinstance(alloc, AllocTileOp) and alloc.addr is not None
-        extents = iter(op.valid)
-        rows, cols = ([next(extents)] if extent is None else [] for extent in op.value.type.data.valid)
-        return place(build(AllocTileOp, [[alloc.addr], rows, cols], [op.value.type])).results[0]
+        spec = cast(TileBufType, value.type).data
+        rows, cols = ([next(extents)] if extent is None else [] for extent in spec.valid)
+        return place(build(AllocTileOp, [[alloc.addr], rows, cols], [value.type])).results[0]
 
     # --- flags ---
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from support.kernel_text import errors, message
+from pto_buf.errors import DiagnosticError
+from support.kernel_text import errors, ir, message
 
 HEAD = """
 @pl.jit.incore
@@ -21,7 +22,16 @@ def k(x: pl.Tensor[[16, 64], pl.FP32], o: pl.Out[pl.Tensor[[16, 64], pl.FP32]], 
         ("u = pl.create_tensor([16, 64], dtype=pl.FP32)", "works on whole tensors"),
         ("u = pl.batch_matmul(t, t)", "is for batches"),
         ("u = pl.tile.gather_row(t, x, 0, 0, [1, 64])", "loads rows into a part of a tile"),
-        ("u = pl.tile.mrgsort(t, t, tmp=t)", "'mrgsort' of several tiles also counts"),
+        ("u = pl.tile.mrgsort(t, src2=t, tmp=t)", "src2 of 'mrgsort' goes with src1"),
+        ("u = pl.tile.mrgsort(t, t, tmp=t, src3=t)", "src3 of 'mrgsort' goes with src2"),
+        ("u = pl.tensor.scatter(x, mask_pattern=1, dst=x)", "'pl.tensor.scatter' works on whole tensors"),
+        ("u = pl.add(x, t)", "lhs must be a tile or slot, is a tensor in global memory"),
+        ("u = pl.tile.sels(t, pl.load(x, [0, 0], [8, 64]), 1)", "'sels' chooses between two tiles of one type"),
+        ("u = pl.exp(t, high_precision=True)", "'exp' has no argument 'high_precision'"),
+        ("m = pl.tensor.dim(x, 2)", "axis is a constant from 0 to 1 of 'x'"),
+        ("for i in pl.range(3, -1, -1):\n        u = pl.exp(t)", "the step of a loop must be positive, found -1"),
+        ("s = pl.MemRef(slots=2)[0]", "a slot of a pl.MemRef is named in the annotation of the tile"),
+        ("d = pl.MemRef()\n    d = pl.MemRef(slots=2)", "'d' names a declaration already"),
         ("for h in pl.split_aiv(2):\n        u = pl.exp(t)", "'pl.split_aiv' shares the vector part of a kernel"),
         ("for h in pl.nonsense(2):\n        u = pl.exp(t)", "a loop iterates over pl.range"),
         ("for h in n:\n        u = pl.exp(t)", "a loop iterates over pl.range"),
@@ -39,7 +49,7 @@ def k(x: pl.Tensor[[16, 64], pl.FP32], o: pl.Out[pl.Tensor[[16, 64], pl.FP32]], 
 )
 def test_the_reason_is_given(line: str, words: str):
     text = f"{HEAD}    {line}\n"
-    assert [place for place, _ in errors(text)] == [6]
+    assert [place for place, _ in errors(text)] == [7 if "names a declaration" in words else 6]
     assert words in message(text)
 
 
@@ -47,3 +57,21 @@ def test_a_name_from_before_an_update_is_good_no_more():
     text = f"{HEAD}    u = pl.tile.write(t, [0, 0], 1.0)\n    pl.store(t, [0, 0], o)\n"
     assert errors(text) == [(7, "undefined-name")]
     assert message(text) == "'t' was updated in place here; use the result of the update"
+
+
+@pytest.mark.parametrize(
+    ("line", "lever"),
+    [
+        ("u = pl.add(x, t)", "load a tile of it first: pl.load(tensor, offsets, shapes)"),
+        ("for i in pl.range(3, -1, -1):\n        u = pl.exp(t)",
+         "count up from 0 and turn the counter round in the body: i = first - j"),
+        ("for i in pl.range(0, 4, n):\n        u = pl.exp(t)", "pl.max(step, 1)"),
+        ("for i in pl.range(0, 4, 0):\n        u = pl.exp(t)", "a step of 1 or more"),
+        ("d = pl.MemRef(slots=2)\n    pl.tile.load_into(d[0], x, [0, 0], [16, 64])",
+         "t: pl.Tile[shape, dtype, ring[i % 2], pl.Mem.Vec] = ..., or use pl.create_tile_buffers"),
+    ],
+)  # fmt: skip
+def test_the_lever_is_named(line: str, lever: str):
+    with pytest.raises(DiagnosticError) as caught:
+        ir(f"{HEAD}    {line}\n")
+    assert caught.value.diagnostics[0].help == lever

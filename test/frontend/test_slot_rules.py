@@ -56,6 +56,10 @@ def found(text: str) -> list[tuple[int, str | None]]:
         # R40: no trip at all
         _RING + "for i in pl.range(n):\n    t = pl.tile.load_into(ring[i % 2], x, [0, 0], [16, 64])\n"
         "    pl.store(t, [0, 0], y)",
+        # R8, R11: a declaration that a variable holds is told apart by the variable, not by a name in text
+        "one = pl.MemRef(slots=2)\ntwo = pl.MemRef(slots=2)\nfor i in pl.range(4):\n    t: "
+        + _TILE.format(ref="one[i % 2]") + "\n    u: " + _TILE.format(ref="two[i % 2]")
+        + "\n    pl.store(pl.add(t, u), [i * 16, 0], y)",
         # R75: one slot selected twice is one lease
         _RING + "pl.tile.load_into(ring[n % 2], x, [0, 0], [16, 64])\npl.store(ring[n % 2], [0, 0], y)",
     ],

@@ -51,6 +51,10 @@ def k(a: pl.Tensor[[16, 64], pl.FP16], b: pl.Tensor[[64, 64], pl.FP16], c: pl.Ou
         ("pl.read(src=t, offset=[0, 3])", "pl.tile.read(tile=t, indices=[0, 3])"),
         ("pl.concat(src0=t, src1=t)", "pl.tile.concat(t, t)"),
         ("pl.full([16, 64], dtype=pl.FP32, value=0.0)", "pl.tile.full(shape=[16, 64], dtype=pl.FP32, value=0.0)"),
+        ("pl.tile.sels(t, t, 1)", "pl.tile.sels(lhs=t, rhs=t, select_mode=1)"),
+        ("pl.div(t, t, False)", "pl.tile.div(lhs=t, rhs=t)"),
+        ("pl.cmp(t, t, 2)", "pl.tile.cmp(t, t, cmp_type='lt')"),
+        ("pl.load(x, [0, 0], [pl.tensor.dim(x, 0), 64])", "pl.load(x, [0, 0], [x.shape[0], 64])"),
         ("pl.create_tile([16, 64], pl.FP32)", "pl.tile.create([16, 64], dtype=pl.FP32, target_memory=pl.Mem.Vec)"),
     ],
 )
@@ -67,6 +71,8 @@ def test_vector_ops(newer: str, other: str):
         ("pl.matmul(left, right, out_dtype=None, a_trans=False)", "pl.tile.matmul(lhs=left, rhs=right)"),
         ("pl.matmul_acc(acc, left, right)", "pl.tile.matmul_acc(acc=acc, lhs=left, rhs=right, init_cond=None)"),
         ("pl.matmul_acc(acc, left, right, init_cond=True)", "pl.tile.matmul_acc(acc, left, right, init=True)"),
+        ("pl.matmul(left, right, pl.FP32, False)", "pl.tile.matmul(lhs=left, rhs=right)"),
+        ("pl.matmul_acc(acc, left, right, False, False, True)", "pl.tile.matmul_acc(acc, left, right, True)"),
         ("pl.store(acc, [0, 0], c)", "pl.tile.store(tile=acc, offsets=[0, 0], output_tensor=c)"),
     ],
 )  # fmt: skip

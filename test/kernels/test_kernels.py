@@ -17,7 +17,7 @@ from pto_buf.source import parse_text
 from pto_buf.universe import make_context
 
 FOLDER = Path(__file__).parent / "sources"
-GOOD = ("accumulate", "panels", "products", "streams", "spellings", "softmax")
+GOOD = ("accumulate", "panels", "products", "several", "streams", "spellings", "softmax")
 
 
 def cases(name: str) -> tuple[Case, ...]:

@@ -9,7 +9,7 @@ from pto_buf.frontend.constants import Known, NotConstantError, evaluate
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.names import DType, DynVar, MemRefDecl, Symbol
-from pto_buf.frontend.values import Static
+from pto_buf.frontend.values import Poison, PoisonedError, Static
 from pto_buf.hw import Space
 
 _LARGEST = 1 << 48
@@ -60,6 +60,8 @@ def constant(ctx: Context, node: ast.expr) -> object:
         value = ctx.scope.bindings.get(name)
         if isinstance(value, Static):
             return value.value
+        if isinstance(value, Poison):
+            raise PoisonedError
         if value is not None:
             raise KeyError(name)
         return ctx.globals[name]

@@ -5,11 +5,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pto_buf.dialect.table import rows_by_dsl
-from pto_buf.frontend import compute, generate, indirect, matrix, memory, slots, statics, updates, views
-from pto_buf.frontend.arguments import Arguments, bind, parameters
+from pto_buf.frontend import choose, compute, generate, indirect, matrix, memory, slots, statics, updates, views
+from pto_buf.frontend.arguments import Arguments, Parameters, bind, parameters
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
-from pto_buf.frontend.refusals import why_not
+from pto_buf.frontend.refusals import LOAD_FIRST, why_not
 from pto_buf.frontend.scalars import extremum, number
 from pto_buf.frontend.signatures import COMMUTATIVE, OPERANDS, UNIFIED_SCALAR
 from pto_buf.frontend.tiles import not_a_tile
@@ -26,7 +26,7 @@ _TILES: Mapping[str, tuple[str, Handler]] = {
     "transpose": ("src|tile|input, axis1=, axis2=, tmp|tmp_tile=", views.transpose),
     "fillpad": ("src|tile|value|input, pad_value=", views.fillpad),
     "fillpad_expand": ("src|tile|value|input, shape, pad_value=", views.fillpad),
-    "matmul": ("lhs, rhs, *, out_dtype=, a_trans=, b_trans=, c_matrix_nz=", matrix.matmul),
+    "matmul": ("lhs, rhs, out_dtype=, a_trans=, b_trans=, c_matrix_nz=", matrix.matmul),
     "matmul_bias": ("lhs, rhs, bias", matrix.matmul),
     "matmul_acc": ("acc, lhs, rhs, init_cond|init=, *, a_trans=, b_trans=", matrix.matmul_acc),
     "matmul_mx": ("lhs, lhs_scale, rhs, rhs_scale", matrix.matmul),
@@ -45,6 +45,7 @@ _TILES: Mapping[str, tuple[str, Handler]] = {
     "sort32": ("src, idx, tmp=", indirect.sort32),
     "mrgsort": ("src|src0, src1=, src2=, src3=, tmp=, exhausted=, *, block_len=", indirect.mrgsort),
     "gather_mask": ("src|input, mask_pattern, *, output_dtype=", indirect.gather),
+    "sels_whole": ("lhs, rhs, select_mode", choose.sels),
     "mgather": (
         "mem, idx, coalesce=, *, gather_oob=, target_memory=, scratch=, valid_shape=",
         indirect.mgather,
@@ -60,10 +61,15 @@ _OTHERS: Mapping[str, tuple[str, Handler]] = {
     "store": ("tile, offsets, output_tensor, shapes=, *, atomic=", memory.store_tile),
     "create_tile_buffers": ("count, shape, dtype, memory_space|mem|target_memory", slots.create_tile_buffers),
     "alloc": ("memory_space, size, *, pinned=", memory.alloc),
+    "dim": ("tensor, axis", memory.dim),
     "read": ("src|tensor|tile, offset|indices", updates.read),
     "write": ("tile|dst, offset|indices, value", updates.write),
     "scatter": ("dst, src, indexes", updates.scatter),
     "scatter_mask": ("dst, src, mask_pattern", updates.scatter),
+    "gather_compare": (
+        "src, kvalue, tmp, *, cmp_mode=, offset=, out_cols, count_dtype=",
+        indirect.gather_compare,
+    ),
     "mscatter": ("src, idx, output_tensor", indirect.mscatter),
     "release": ("tile|slot|x", slots.release),
     "reshape": ("tile|input, shape", views.reshape),
@@ -74,9 +80,18 @@ _OTHERS: Mapping[str, tuple[str, Handler]] = {
     **dict.fromkeys(("get_block_idx", "get_block_num", "get_subblock_idx"), ("", memory.block_index)),
 }
 
+_EITHER: Mapping[str, str] = {
+    "matmul_acc": "acc, lhs, rhs, a_trans=, b_trans=, init_cond|init=",
+    "rsqrt": "src|tile|input, high_precision=, *, tmp=",
+}
+"""Where `pl.<op>`, which also takes tensors, has its parameters in another order than `pl.tile.<op>`."""
+
+_HIDDEN = ("alloc", "dim", "sels_whole")
+"""Ops of printed IR and of older pypto, which nobody writes anew."""
+
 SIGNATURES: Mapping[str, str] = {
     **{name: signature for name, signature in OPERANDS.items() if name in rows_by_dsl() and name != "rdivs"},
-    **{name: signature for table in (_TILES, _OTHERS) for name, (signature, _) in table.items() if name != "alloc"},
+    **{name: signature for table in (_TILES, _OTHERS) for name, (signature, _) in table.items() if name not in _HIDDEN},
 }
 """The parameters of every op that a kernel may call, by its name."""
 
@@ -95,6 +110,8 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
             return statics.STATICS[path](ctx, node, once)
         if name in ("min", "max") and not node.keywords:
             return _extremum(ctx, node, name, once)
+        if path.startswith("tensor.") and name not in _OF_TENSORS and _takes_tensor(node, once):
+            raise ctx.error(node, why_not(path), kind=UNKNOWN_OP, help=LOAD_FIRST)
         if name in _OTHERS:
             name = _masked(name, node)
             signature, handler = _OTHERS[name]
@@ -102,6 +119,8 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
         into = name.endswith(_INTO)
         op = name.removesuffix(_INTO) if into else name
         op = _masked(op, node)
+        if op == "sels" and _is_whole(node, once):
+            op = "sels_whole"
         if op not in _TILES:
             op = _unified(op, node, once)
         if op in _TILES:
@@ -110,15 +129,40 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
             signature, handler = OPERANDS[op], compute.compute
         else:
             raise ctx.error(node, why_not(path), kind=UNKNOWN_OP)
+        if not into and not path.startswith("tile."):
+            signature = _EITHER.get(op, signature)
         if op in COMMUTATIVE and not into:
             node = _number_last(node, once)
         return handler(_bind_tile_op(ctx, node, op, signature, into, once))
+
+
+_OF_TENSORS = ("read", "dim", "load", "store")
+
+
+def _takes_tensor(node: ast.Call, evaluate: Evaluate) -> bool:
+    return bool(node.args) and isinstance(evaluate(node.args[0]), Tensor)
+
+
+def parameters_of(path: str) -> Parameters | None:
+    """The parameters of `pl.<path>`, None for what is no op."""
+    name = path.removeprefix("tile.")
+    name = _SYNONYMS.get(name, name)
+    known = {**OPERANDS, **{op: signature for table in (_TILES, _OTHERS) for op, (signature, _) in table.items()}}
+    signature = known.get(name) if path.startswith("tile.") else _EITHER.get(name, known.get(name))
+    return None if signature is None else parameters(signature)
 
 
 def _masked(op: str, node: ast.Call) -> str:
     """`pl.gather(t, mask_pattern=..)` is `gather_mask`."""
     masked = op in ("gather", "scatter") and any(keyword.arg == "mask_pattern" for keyword in node.keywords)
     return f"{op}_mask" if masked else op
+
+
+def _is_whole(node: ast.Call, evaluate: Evaluate) -> bool:
+    """Whether a `sels` is the older `sels(lhs, rhs, select_mode)`."""
+    if any(keyword.arg == "select_mode" for keyword in node.keywords):
+        return True
+    return len(node.args) == 3 and not node.keywords and _is_number(evaluate(node.args[2]))
 
 
 class _Once:
@@ -148,7 +192,7 @@ def _unified(op: str, node: ast.Call, evaluate: Evaluate) -> str:
 
 def _operand_nodes(node: ast.Call) -> list[ast.expr]:
     keywords = [keyword.value for keyword in node.keywords if keyword.arg in ("lhs", "rhs")]
-    return [*(one for one in node.args if not isinstance(one, ast.Starred)), *keywords]
+    return [*(one for one in node.args if not isinstance(one, ast.Starred)), *keywords][:2]
 
 
 def _number_last(node: ast.Call, evaluate: Evaluate) -> ast.Call:

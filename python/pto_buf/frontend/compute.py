@@ -75,6 +75,10 @@ def attributes(args: Arguments, row: OpRow) -> dict[str, str]:
     """Attributes that follow from the arguments, as plain words. Raises DiagnosticError."""
     words: dict[str, str] = {}
     if args.static("high_precision", False) is True:
+        if not any(attr.name == "precisionType" for attr in row.attrs):
+            raise args.ctx.error(
+                args.place("high_precision"), f"'{args.op}' of tiles has no high precision", kind=ARGUMENTS
+            )
         words["precisionType"] = "high_precision"
     if row.dsl == "col_sum" and "tmp" in args:
         words["isBinary"] = "true"

@@ -14,6 +14,7 @@ from pto_buf.frontend.frames import Frame
 from pto_buf.frontend.held import Held
 from pto_buf.frontend.kinds import TOO_LARGE, UNSUPPORTED
 from pto_buf.frontend.module import Function
+from pto_buf.frontend.names import MemRefDecl
 from pto_buf.frontend.placement import OwnedSet
 from pto_buf.frontend.samples import Shaped
 from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet, Tile, Value
@@ -110,6 +111,8 @@ class Context:
     owned: dict[OwnedSet, None] = field(default_factory=dict[OwnedSet, None])
     """Our own sets, in the order of the text."""
     declared: list[SlotSet] = field(default_factory=list[SlotSet])
+    memrefs: dict[ast.expr, MemRefDecl] = field(default_factory=dict[ast.expr, MemRefDecl])
+    """The declarations that variables hold, by the call that made them."""
     depth: int = 0
     """Loops and branches around the current statement."""
     samples: Mapping[str, Shaped] = field(default_factory=dict[str, Shaped])

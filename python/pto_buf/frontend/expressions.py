@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from pto_buf.frontend import constants, scalars, slots, subscripts
+from pto_buf.frontend.annotations import constant
 from pto_buf.frontend.arguments import sequence
 from pto_buf.frontend.calls import call
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import SHAPE, UNDEFINED, UNKNOWN_OP
 from pto_buf.frontend.module import Function
-from pto_buf.frontend.names import Applied, DType, Symbol
+from pto_buf.frontend.names import Applied, DType, MemRefDecl, Symbol
 from pto_buf.frontend.rebinding import Changed
 from pto_buf.frontend.values import (
     Poison,
@@ -140,6 +141,12 @@ def _subscript(ctx: Context, node: ast.Subscript) -> Value:
         return slots.subscript(ctx, node, value, index)
     if isinstance(value, (Tile, Slot, Tensor)):
         return subscripts.part(ctx, node, value, lambda one: evaluate(ctx, one))
+    if isinstance(value, Static) and isinstance(value.value, MemRefDecl):
+        raise ctx.error(
+            node,
+            "a slot of a pl.MemRef is named in the annotation of the tile that is made there",
+            help="t: pl.Tile[shape, dtype, ring[i % 2], pl.Mem.Vec] = ..., or use pl.create_tile_buffers",
+        )
     items = sequence(value)
     if items is None:
         raise ctx.error(node, f"{describe(value)} cannot be indexed here")
@@ -171,6 +178,8 @@ def _call(ctx: Context, node: ast.Call) -> Value:
     if not isinstance(callee, Static) or not isinstance(callee.value, Symbol):
         raise ctx.error(node, f"{describe(callee)} cannot be called", kind=UNKNOWN_OP)
     path = callee.value.path
+    if path == "MemRef":
+        return Static(ctx.memrefs[node] if node in ctx.memrefs else constant(ctx, node))
     if path == "const" and node.args:
         return scalars.number(ctx, node.args[0], argument(node.args[0]), "a constant")
     return call(ctx, node, path, argument)

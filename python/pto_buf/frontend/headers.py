@@ -93,7 +93,10 @@ def _bounds(ctx: Context, call: ast.Call, form: str, extra: ast.expr | None) -> 
     known, least = known_int(step), bounds(step)[0]
     if least is None or least < 1:
         found = "a value that may be 0 or less" if known is None else known
-        raise ctx.error(nodes[-1], f"the step of a loop must be positive, found {found}", kind=SHAPE)
+        lever = "pl.max(step, 1)" if known is None else "a step of 1 or more"
+        if known is not None and known < 0:
+            lever = "count up from 0 and turn the counter round in the body: i = first - j"
+        raise ctx.error(nodes[-1], f"the step of a loop must be positive, found {found}", kind=SHAPE, help=lever)
     return lower, upper, step
 
 

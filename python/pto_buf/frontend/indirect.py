@@ -1,18 +1,23 @@
 """Sorting, and gathering and scattering by indices or by a mask."""
 
+from xdsl.dialects.arith import ConstantOp
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, VectorType, i16
+from xdsl.ir import SSAValue
+
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.gather import mask_step
 from pto_buf.dialect.table.row import Request
 from pto_buf.frontend.arguments import Arguments
-from pto_buf.frontend.compute import attributes, choice, tile_of
+from pto_buf.frontend.compute import attributes, choice, tile_of, typed_number
+from pto_buf.frontend.context import Context
 from pto_buf.frontend.emission import deduced, emit
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE
-from pto_buf.frontend.memory import partition_all, tensor
-from pto_buf.frontend.scalars import integer, known_int, ssa
-from pto_buf.frontend.tiles import store
-from pto_buf.frontend.values import Tensor, Value
+from pto_buf.frontend.memory import partition_all, tensor, tile_spec
+from pto_buf.frontend.scalars import integer, known_int, number, ssa
+from pto_buf.frontend.tiles import destination, into_many, new_owned, store
+from pto_buf.frontend.values import Tensor, Tile, Tuple, Value
 from pto_buf.hw import Space
-from pto_buf.tile import DTYPE_BITS
+from pto_buf.tile import DTYPE_BITS, TileSpec
 
 _PAIR_BITS = 64
 """A sorted element is a value with its index beside it."""
@@ -29,22 +34,76 @@ def sort32(args: Arguments) -> Value:
 
 
 def mrgsort(args: Arguments) -> Value:
-    """`mrgsort(src, block_len=64)`: sorted runs of `block_len` elements merged by fours."""
+    """`mrgsort(src, block_len=64)`: sorted runs of `block_len` elements merged by fours.
+
+    `mrgsort(src0, src1, tmp=t)`: two to four sorted tiles merged into one.
+    """
     ctx, row = args.ctx, rows_by_dsl()["mrgsort"]
-    for name in ("src1", "src2", "src3", "tmp"):
+    if "src1" in args:
+        return _merge(args)
+    for name in ("src2", "src3", "tmp"):
         if name in args:
-            raise ctx.error(
-                args.place(name),
-                "'mrgsort' of several tiles also counts what it takes of each; only its form of one tile is compiled",
-                help="merge the runs of one tile: pl.tile.mrgsort(src, block_len=64)",
-                kind=ARGUMENTS,
-            )
+            raise ctx.error(args.place(name), f"{name} of 'mrgsort' goes with src1", kind=ARGUMENTS)
     args.refuse("exhausted", False)
     if "block_len" not in args:
-        raise ctx.error(args.node, "'mrgsort' lacks its argument 'block_len'", kind=ARGUMENTS)
+        raise ctx.error(
+            args.node, "'mrgsort' lacks its argument 'block_len', or 'src1' for tiles to merge", kind=ARGUMENTS
+        )
     tile = tile_of(args, "src")
     length = integer(ctx, args.place("block_len"), args.value("block_len"), "block_len")
     return emit(args, row, {"src": tile.ssa, "blockLen": ssa(ctx, length, "i32")}, {"src": tile})
+
+
+def _merge(args: Arguments) -> Value:
+    """Sorted tiles of one row each as one. What the op says it took of each is not kept, as in pypto."""
+    ctx = args.ctx
+    args.refuse("block_len", None)
+    names = [name for name in ("src", "src1", "src2", "src3") if name in args]
+    if "src3" in args and "src2" not in args:
+        raise ctx.error(args.place("src3"), "src3 of 'mrgsort' goes with src2", kind=ARGUMENTS)
+    sources = [tile_of(args, name) for name in names]
+    row = rows_by_dsl()[f"mrgsort{len(sources)}"]
+    spec = tile_spec(ctx, args.node, Space.VEC, [1, sum(one.spec.cols for one in sources)], sources[0].spec.dtype)
+    dest = destination(ctx, args.place("out"), args.value("out")) if "out" in args else _new(args, spec)
+    tmp = tile_of(args, "tmp") if "tmp" in args else new_owned(ctx, args.node, spec, f"{args.op}_tmp")
+    ins = {**{f"src{number}": one.ssa for number, one in enumerate(sources)}, "tmp": tmp.ssa}
+    words = {"exhausted": "true"} if args.static("exhausted", False) is True else {}
+    return into_many(ctx, args.node, row, ins, {"dst": dest, "executed": _taken(ctx)}, words)[0]
+
+
+def _new(args: Arguments, spec: TileSpec) -> Tile:
+    return new_owned(args.ctx, args.node, spec, args.op)
+
+
+def _taken(ctx: Context) -> SSAValue:
+    """The vector in which a merge says what it took."""
+    type = VectorType(i16, [4])
+    return ctx.builder.at_top(ConstantOp(DenseIntOrFPElementsAttr.from_list(type, [0] * 4))).result
+
+
+def gather_compare(args: Arguments) -> Value:
+    """`dst, counts = gather_compare(src, kvalue, tmp, cmp_mode="eq", out_cols=N)`: where each row holds a number.
+
+    `dst` has the first `out_cols` positions of each row, `counts` how many there are, one for each row.
+    """
+    ctx, row = args.ctx, rows_by_dsl()["gather_compare"]
+    src, tmp = tile_of(args, "src"), tile_of(args, "tmp")
+    cols = known_int(args.value("out_cols"))
+    if cols is None or cols < 1:
+        raise ctx.error(args.place("out_cols"), "out_cols is a positive constant", kind=ARGUMENTS)
+    counts = args.dtype("count_dtype") if "count_dtype" in args else "i32"
+    dst = _new(args, tile_spec(ctx, args.node, Space.VEC, [src.spec.rows, cols], "i32"))
+    cdst = _new(args, tile_spec(ctx, args.node, Space.VEC, [1, src.spec.rows], counts))
+    mode = choice(args, "cmp_mode", ("eq", "ne", "lt", "le", "gt", "ge"), 0, "eq")
+    offset = known_int(integer(ctx, args.place("offset"), args.value("offset"), "offset")) if "offset" in args else 0
+    if offset is None:
+        raise ctx.error(args.place("offset"), "offset of 'gather_compare' must be a constant", kind=ARGUMENTS)
+    words = {"cmpMode": mode, "offset": str(offset)}
+    value = typed_number(
+        args, "kvalue", number(ctx, args.place("kvalue"), args.value("kvalue"), "kvalue"), src.spec.dtype
+    )
+    ins = {"src": src.ssa, "kValue": value, "tmp": tmp.ssa}
+    return Tuple(tuple(into_many(ctx, args.node, row, ins, {"dst": dst, "cdst": cdst}, words)))
 
 
 def gather(args: Arguments) -> Value:

@@ -8,31 +8,27 @@ from collections.abc import Iterable, Iterator
 from xdsl.dialects import scf
 from xdsl.ir import Block, Operation, SSAValue
 
-from pto_buf.dialect.slot_op import IntoOp
+from pto_buf.dialect.slot_op import IntoOp, value_in
 from pto_buf.dialect.table.row import Role
 from pto_buf.dialect.tile_op import TileOp
 
 
 def writers(slots: Iterable[SSAValue]) -> list[Operation]:
     """The ops that write one of the slots."""
-    return [use.operation for slot in slots for use in slot.uses if _writes(use.operation, slot)]
+    return [use.operation for slot in slots for use in slot.uses if value_in(use.operation, slot) is not None]
 
 
 def readers(value: SSAValue) -> Iterator[Operation]:
     """The ops that read a slot or a lease's value, updates in place and the reads of what they yield included."""
     for use in value.uses:
         op = use.operation
-        if _writes(op, value):
-            assert isinstance(op, IntoOp)
-            if op.row.out.role is Role.UPDATE:
+        left = value_in(op, value)
+        if left is not None:
+            if isinstance(op, IntoOp) and op.row.out.role is Role.UPDATE:
                 yield op
-            yield from readers(op.value)
-        if not isinstance(op, IntoOp) or value in tuple(op.ins):
+            yield from readers(left)
+        if left is None or (isinstance(op, TileOp) and value in tuple(op.ins)):
             yield op
-
-
-def _writes(op: Operation, slot: SSAValue) -> bool:
-    return isinstance(op, IntoOp) and slot in tuple(op.outs)
 
 
 class Order:

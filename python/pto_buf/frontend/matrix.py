@@ -18,13 +18,21 @@ _OVERWRITES = {"matmul_acc": "matmul", "gemv_acc": "gemv", "matmul_mx_acc": "mat
 def matmul(args: Arguments) -> Value:
     """`matmul`, `matmul_bias` and their gemv kin."""
     row = rows_by_dsl()[args.op]
-    _plain(args)
     tiles = {one.name: staged(args, one.name, row) for one in row.into_ins}
+    _plain(args, tiles["lhs"])
     return emit(args, row, {name: tile.ssa for name, tile in tiles.items()}, tiles, words=_phase(args))
 
 
-def _plain(args: Arguments) -> None:
+def _plain(args: Arguments, lhs: Tile) -> None:
     """What only products of tensors can be asked for. Raises DiagnosticError."""
+    held = "i32" if lhs.spec.dtype in ("i8", "si8", "ui8") else "f32"
+    if "out_dtype" in args and (dtype := args.dtype("out_dtype")) != held:
+        raise args.ctx.error(
+            args.place("out_dtype"),
+            f"an accumulator holds {held} here, out_dtype asks for {dtype}",
+            kind=SHAPE,
+            help="a store of the accumulator converts to the tensor's type",
+        )
     for name in ("a_trans", "b_trans", "c_matrix_nz"):
         if args.static(name, False) is not False:
             raise args.ctx.error(
@@ -40,9 +48,9 @@ def _phase(args: Arguments) -> dict[str, str]:
 def matmul_acc(args: Arguments) -> Value:
     """`matmul_acc`: adds a product to an accumulator, in place; where `init_cond` holds, the product replaces it."""
     ctx = args.ctx
-    _plain(args)
     row = rows_by_dsl()[args.op]
     tiles = {one.name: staged(args, one.name, row) for one in row.into_ins}
+    _plain(args, tiles["lhs"])
     acc = destination(ctx, args.place("acc"), args.value("acc"))
     if "out" in args and not _same_slot(destination(ctx, args.place("out"), args.value("out")), acc):
         raise ctx.error(

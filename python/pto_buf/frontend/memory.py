@@ -286,6 +286,19 @@ def block_index(args: Arguments) -> Value:
     return Scalar(index, "index", 1 if args.op == "get_block_num" else 0)
 
 
+def dim(args: Arguments) -> Value:
+    """`pl.tensor.dim(tensor, axis)`: an extent of a tensor; a negative axis counts from the last."""
+    source = tensor(args, "tensor")
+    axis = known_int(args.value("axis"))
+    if axis is None or not -len(source.shape) <= axis < len(source.shape):
+        raise args.ctx.error(
+            args.place("axis"),
+            f"axis is a constant from 0 to {len(source.shape) - 1} of '{source.name}'",
+            kind=ARGUMENTS,
+        )
+    return source.shape[axis]
+
+
 def read_global(args: Arguments, source: Tensor) -> Value:
     """`pl.read(tensor, offset)`: one element of a tensor in global memory, by its indices or its flat position."""
     ctx = args.ctx

@@ -16,7 +16,7 @@ from pto_buf.frontend.expressions import evaluate
 from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import ARGUMENTS, COUNT, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.memory import tile_spec
-from pto_buf.frontend.names import MemRefDecl
+from pto_buf.frontend.names import MemRefDecl, Symbol
 from pto_buf.frontend.resolved import Buffers, parse
 from pto_buf.frontend.slots import declare, select_index
 from pto_buf.frontend.values import SlotSet, Static, Tile, Value
@@ -47,6 +47,10 @@ class MemRefs:
             return
         for statement in body:
             for node in ast.walk(statement):
+                if isinstance(node, ast.Assign):
+                    self._named(ctx, node)
+        for statement in body:
+            for node in ast.walk(statement):
                 if isinstance(node, ast.AnnAssign) and _may_declare(node.annotation):
                     try:
                         declared = annotation(ctx, node.annotation)
@@ -55,6 +59,25 @@ class MemRefs:
                     if isinstance(declared, TileType) and declared.memref is not None and not is_resolved(declared):
                         self._note(ctx, declared, declared.memref)
         self._buffers.scan(ctx, body)
+
+    @staticmethod
+    def _named(ctx: Context, node: ast.Assign) -> None:
+        """`ring = pl.MemRef(slots=2)`: known from the start, so that all its bindings are."""
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value) if declares(ctx, value):
+                pass
+            case _:
+                return
+        try:
+            if isinstance(ctx.scope.bindings.get(name), Static):
+                raise ctx.error(node, f"'{name}' names a declaration already", kind=ARGUMENTS, help="a name for each")
+            decl = constant(ctx, value)
+        except DiagnosticError as err:
+            ctx.collector.add(err)
+            return
+        assert isinstance(decl, MemRefDecl)
+        ctx.memrefs[value] = decl
+        ctx.scope.bindings[name] = Static(decl)
 
     def _note(self, ctx: Context, declared: TileType, node: ast.expr) -> None:
         try:
@@ -99,6 +122,16 @@ class MemRefs:
                 first,
                 kind=MEMORY_SPACE,
             )
+
+
+def declares(ctx: Context, node: ast.Call) -> bool:
+    """Whether a call is `pl.MemRef(...)`."""
+    if not isinstance(node.func, ast.Attribute):
+        return False
+    try:
+        return constant(ctx, node.func) == Symbol("MemRef")
+    except DiagnosticError:
+        return False
 
 
 def is_resolved(declared: TileType) -> bool:

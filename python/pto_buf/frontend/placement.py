@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from pto_buf.dialect.ptobuf import AllocSlotsOp, SlotSelectOp
-from pto_buf.dialect.slot_op import IntoOp
+from pto_buf.dialect.slot_op import value_in
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.errors import Diagnostic, Place, Severity
 from pto_buf.frontend.builder import Builder
@@ -150,8 +150,8 @@ def _pipes(one: OwnedSet, target: Target) -> set[Pipe]:
     found: set[Pipe] = set()
     for select in one.selects:
         for op in (use.operation for use in select.slot.uses):
-            values = [op.value] if isinstance(op, IntoOp) and select.slot in tuple(op.outs) else []
-            for user in (op, *(use.operation for value in values for use in value.uses)):
+            value = value_in(op, select.slot)
+            for user in (op, *(use.operation for use in (value.uses if value is not None else ()))):
                 if isinstance(user, TileOp):
                     found.update(user.form(target).pipes)
     return found

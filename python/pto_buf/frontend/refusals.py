@@ -10,6 +10,9 @@ _TENSORS = "works on whole tensors; kernels here work on tiles"
 _BATCHES = "is for batches; a tile has two extents, so write a loop over the batch"
 _RUN_TIME = "is the run-time's affair, outside of a kernel on one core"
 
+LOAD_FIRST = "load a tile of it first: pl.load(tensor, offsets, shapes)"
+"""What to do where a tensor stands in place of a tile."""
+
 REASONS: Mapping[str, str] = {
     **dict.fromkeys(("sin", "cos", "scatter_update"), _WRITTEN_OUT),
     **dict.fromkeys(("tpush_to_aiv", "tpush_to_aic", "tpop_from_aic", "tpop_from_aiv"), _ACROSS),
@@ -23,8 +26,6 @@ REASONS: Mapping[str, str] = {
     ),
     "split_aiv": "shares the vector part of a kernel with a cube part among two cores; a kernel here runs on one kind",
     "gather_row": "loads rows into a part of a tile; load a tile for each, or use pl.tile.mgather",
-    "gather_compare": "yields two tiles at once, which is not compiled here",
-    "mrgsort": "of several tiles also counts what it takes of each, which is not compiled here",
 }
 _FAMILIES: Mapping[str, str] = {
     "system.": "synchronises by hand; the flags of a kernel are the compiler's here",

@@ -21,7 +21,8 @@ from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import MEMORY_SPACE, SET_MISUSE, SHAPE
 from pto_buf.frontend.names import spelling
 from pto_buf.frontend.placement import OwnedSet
-from pto_buf.frontend.values import Poison, PoisonedError, Slot, SlotSet, Tile, Unbound, Value, describe
+from pto_buf.frontend.refusals import LOAD_FIRST
+from pto_buf.frontend.values import Poison, PoisonedError, Slot, SlotSet, Tensor, Tile, Unbound, Value, describe
 from pto_buf.hw import Space
 from pto_buf.tile import TileSpec
 
@@ -60,7 +61,8 @@ def not_a_tile(ctx: Context, node: ast.AST, value: Value, what: str) -> Diagnost
         )
     if isinstance(value, Unbound):
         return ctx.error(node, value.why, kind="undefined-name")
-    return ctx.error(node, f"{what} must be a tile or slot, is {describe(value)}", kind=SHAPE)
+    lever = LOAD_FIRST if isinstance(value, Tensor) else None
+    return ctx.error(node, f"{what} must be a tile or slot, is {describe(value)}", kind=SHAPE, help=lever)
 
 
 def new_owned(ctx: Context, node: ast.AST, spec: TileSpec, name: str) -> Tile:
@@ -186,6 +188,41 @@ def into(
     return tile
 
 
+def into_many(
+    ctx: Context,
+    node: ast.AST,
+    row: OpRow,
+    ins: Mapping[str, SSAValue],
+    outs: Mapping[str, Tile | SSAValue],
+    words: Mapping[str, str] | None = None,
+) -> list[Tile]:
+    """Write several tiles, each as a whole, by the op of `row`, and whatever else it has for outputs.
+
+    Raises DiagnosticError for a use that the table does not allow.
+    """
+    words = words or {}
+    values = {name: out.slot if isinstance(out, Tile) else out for name, out in outs.items()}
+    tiles = [out for out in outs.values() if isinstance(out, Tile)]
+    specs = {name: tile_of(value.type) or spec_of(value.type) for name, value in values.items()}
+    main = row.out.name
+    check(ctx, node, row, ins, specs.pop(main), words, specs)
+    operands = [*_in_order(row, ins), *values.values()]
+    op = INTO_BY_DSL[row.dsl].create(
+        operands=operands,
+        result_types=[_tile_type(spec) for tile in tiles if (spec := tile_of(tile.slot.type)) is not None],
+        properties=dict(segments(len(operands) - len(values), len(values), 0)),
+        attributes=_attributes(row, words),
+    )
+    results = ctx.builder.add(op).results
+    made = [
+        Tile(result, tile.slot, tile.home, tile.owned, (), ctx.place(node))
+        for result, tile in zip(results, tiles, strict=True)
+    ]
+    for tile in made:
+        ctx.held.wrote(tile)
+    return made
+
+
 def _narrowed(held: TileSpec, valid: Sequence[SSAValue | int] | None) -> tuple[TileSpec, list[SSAValue]]:
     if valid is None:
         return held, []
@@ -222,12 +259,19 @@ def store(
 
 
 def check(
-    ctx: Context, node: ast.AST, row: OpRow, ins: Mapping[str, SSAValue], out: TableValue, words: Mapping[str, str]
+    ctx: Context,
+    node: ast.AST,
+    row: OpRow,
+    ins: Mapping[str, SSAValue],
+    out: TableValue,
+    words: Mapping[str, str],
+    more: Mapping[str, TableValue] | None = None,
 ) -> None:
-    """Raise DiagnosticError at `node` unless the op table allows the use."""
+    """Raise DiagnosticError at `node` unless the op table allows the use; `more` are outputs beside the main one."""
     operands: dict[str, TableValue] = {name: spec_of(value.type) for name, value in ins.items()}
     known = {name: number for name, value in ins.items() if (number := constant_of(value)) is not None}
     operands[row.out.name] = out
+    operands.update(more or {})
     if row.accumulates is not None:
         operands[row.accumulates] = out
     try:

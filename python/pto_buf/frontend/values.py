@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import Place
+from pto_buf.frontend.names import MemRefDecl
 from pto_buf.tile import TileSpec
 
 if TYPE_CHECKING:
@@ -152,6 +153,8 @@ _KINDS: Mapping[type[object], str] = {
 
 def describe(value: Value) -> str:
     """What a value is, in the words of a message."""
+    if isinstance(value, Static) and isinstance(value.value, MemRefDecl):
+        return "a declaration of slots (pl.MemRef)"
     if isinstance(value, Static):
         return f"the constant {value.value!r}" if isinstance(value.value, (int, float, str)) else "a constant"
     if isinstance(value, Nothing):

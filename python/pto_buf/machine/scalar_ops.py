@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, Operation
 
 from pto_buf.machine import scalar
@@ -46,6 +46,8 @@ def _constant(value: Attribute) -> Callable[..., Any] | None:
             number = scalar.wrap(value.value.data, bits_of(value.type) or 64)
         case FloatAttr() if str(cast(Attribute, value.type)) in NUMPY_DTYPES:
             number = scalar.to_float(value.value.data, str(cast(Attribute, value.type)))
+        case DenseIntOrFPElementsAttr():  # a vector that an op fills beside its tile: nothing here reads it
+            number = 0
         case _:
             return None
     return lambda: number

@@ -13,7 +13,7 @@ from pto_buf.check.concrete import Choice, data_dependent, open_arguments, steps
 from pto_buf.check.steps import Fence, Set
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, SetOp, SlotSelectOp, WaitOp
-from pto_buf.dialect.slot_op import IntoOp, SlotOp
+from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.fenced import DROPPED, LOST
@@ -89,10 +89,9 @@ def _nest(head: str, block: Block, target: Target) -> Iterator[Line]:
 
 
 def _slot_of(op: SlotOp) -> str:
-    value = op.outs[0] if isinstance(op, IntoOp) else op.ins[0]
-    owner = value.owner
-    while isinstance(owner, IntoOp):
-        owner = owner.outs[0].owner
+    value = op.outs[0] if isinstance(op, IntoOp | IntoManyOp) else op.ins[0]
+    while isinstance(owner := value.owner, IntoOp | IntoManyOp):
+        value = next(owner.outs[position] for position, one in owner.written if one is value)
     if not isinstance(owner, SlotSelectOp):
         return ""
     alloc = owner.slots.owner

@@ -3,10 +3,11 @@
 from typing import Any
 
 from pto_buf.language.kinds import DataType
-from pto_buf.language.values import Slot, Tensor, Tile, outside
+from pto_buf.language.values import Scalar, Slot, Tensor, Tile, outside
 
 __all__ = [
     "gather",
+    "gather_compare",
     "gather_mask",
     "gatherb",
     "mgather",
@@ -42,12 +43,26 @@ def gather_mask(
     outside("gather_mask")
 
 
+def gather_compare(
+    src: Tile | Slot,
+    kvalue: Scalar | float,
+    tmp: Tile | Slot,
+    *,
+    cmp_mode: str | int = "eq",
+    offset: int = 0,
+    out_cols: int,
+    count_dtype: DataType | None = None,
+) -> tuple[Tile, Tile]:
+    """Where each row holds a number (or, with "gt", more): [M, out_cols] of positions, int32, and [1, M] of counts."""
+    outside("gather_compare")
+
+
 def mrgsort(
     src: Tile | Slot,
-    src1: None = None,
-    src2: None = None,
-    src3: None = None,
-    tmp: None = None,
+    src1: Tile | Slot | None = None,
+    src2: Tile | Slot | None = None,
+    src3: Tile | Slot | None = None,
+    tmp: Tile | Slot | None = None,
     exhausted: bool = False,
     *,
     block_len: Any = None,
@@ -55,7 +70,8 @@ def mrgsort(
 ) -> Tile:
     """Sorted runs of `block_len` elements (a multiple of 64) of one row merged by fours, the greatest first.
 
-    The row holds a multiple of four runs. Only the form of one tile is compiled: `wrong-arguments` for others.
+    The row holds a multiple of four runs. Or two to four sorted tiles of one row each merged into one as wide as all;
+    with `exhausted`, until one of them ends.
     """
     outside("mrgsort")
 
