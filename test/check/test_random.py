@@ -21,9 +21,9 @@ SEEDS = {
     "changed-rings": range(12),
     "rich": range(10),
     "altered-rich": range(20),
-    "mixed": (1, 2, 3, 6),
+    "mixed": (0, 1, 3, 8, 9),
 }
-"""Thousands more have been tried. Of mixed kernels, with loops in loops or conditions in them, some stay open."""
+"""Thousands more have been tried. Three of the mixed ones have a loop in a loop, or a condition, on both cores."""
 
 
 def kernel(kind: str, seed: int) -> str:

@@ -4,13 +4,14 @@ import hashlib
 from typing import Any
 
 from pto_buf.check.invariants import Group, Json, Recorder, group_json, group_of, nodes_of
+from pto_buf.check.joint import in_step
 from pto_buf.check.model import Model
 from pto_buf.check.program import Program
 from pto_buf.check.prove import Prover, provers
 from pto_buf.check.replay import Replay
-from pto_buf.check.whole import one_core, whole_block
+from pto_buf.check.whole import Whole, one_core, whole_block
 
-VERSION = 2
+VERSION = 3
 
 
 def digest(text: str) -> str:
@@ -25,7 +26,9 @@ def certificate(program: Program, model: Model) -> Json | None:
         if proof.open or proof.findings:
             return None
         groups = [_group(prover, *one) for one in proof.groups]
-        parts.append({"cores": prover.cores, "groups": [group_json(group) for group in groups]})
+        parts.append(
+            {"cores": prover.cores, "in_step": prover.in_step, "groups": [group_json(group) for group in groups]}
+        )
     return {"kernel": program.name, "version": VERSION, "parts": parts}
 
 
@@ -45,7 +48,12 @@ def check_certificate(program: Program, model: Model, data: Json) -> str:
     else:
         alone = [Prover(program, model, one_core(program, number)) for number in range(len(program.codes))]
         between = len(data["parts"]) == len(alone) + 1
-        expected = [*(alone if between else []), Prover(program, model, whole_block(program), only_between=between)]
+        block: Whole | None = whole_block(program)
+        if data["parts"][-1]["in_step"]:
+            block = in_step(block)
+            if block is None:
+                return "no loops of its cores run alike"
+        expected = [*(alone if between else []), Prover(program, model, block, only_between=between)]
     if len(data["parts"]) != len(expected):
         return "a part of the proof is missing"
     for prover, part in zip(expected, data["parts"], strict=True):

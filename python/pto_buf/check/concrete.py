@@ -52,7 +52,7 @@ def check_run(program: Program, model: Model, choice: Choice, limit: int = MAX_S
     return Verdict(status, program.name, tuple(replace(finding, run=run, choice=choice) for finding in result.findings))
 
 
-def grid(program: Program, given: Mapping[int, int], largest: int = 9) -> Iterator[Choice]:
+def grid(program: Program, given: Mapping[int, int], largest: int) -> Iterator[Choice]:
     """Runs with small arguments, the smallest first; each with several habits of the data-dependent values."""
     unknown = [var for var in open_arguments(program) if var.key not in given]
     habits = HABITS if data_dependent(program) else HABITS[:1]
@@ -76,10 +76,14 @@ HABITS: Sequence[Outcome] = (
 """Ways in which data-dependent values come out, by how often the value was made before."""
 
 
-def search(program: Program, model: Model, given: Mapping[int, int]) -> tuple[Finding, ...]:
+LARGEST = 9
+"""Of the arguments in the grid."""
+
+
+def search(program: Program, model: Model, given: Mapping[int, int], largest: int = LARGEST) -> tuple[Finding, ...]:
     """Everything wrong that runs of the grid show, each with the first run that shows it."""
     found: dict[object, Finding] = {}
-    for choice in grid(program, given):
+    for choice in grid(program, given, largest):
         for finding in check_run(program, model, choice).findings:
             found.setdefault(finding.key, finding)
     return tuple(found.values())

@@ -35,6 +35,7 @@ from pto_buf.check.program import (
     Kind,
     Leave,
     Lock,
+    Meet,
     Next,
     Run,
     SetFlag,
@@ -111,7 +112,8 @@ class Explorer:
     """Explores one group of goals. With `tracker`, one access to global memory is kept in mind, any one.
 
     What is known does not depend on how the cores interleave, so they take turns: each goes on until it has signalled,
-    or waits for a signal that has not come.
+    or waits for a signal that has not come. Those that are followed in step go on until they wait, for a signal or for
+    each other.
     """
 
     def __init__(
@@ -221,12 +223,17 @@ class Explorer:
                         if not self._effects.lock(at, one, reason, knowledge, trail):
                             return
                     case Signal() if self._setting.joint:
-                        if self._effects.signal(at, one, reason, knowledge, trail):
+                        if not self._effects.signal(at, one, reason, knowledge, trail):
+                            return
+                        if not self._whole.in_step:
                             self._pass_on(state.moved(at + 1, facts, knowledge, trail))
-                        return
+                            return
                     case Await() if self._setting.joint:
                         if not self._await(state.moved(at, facts, knowledge, trail), one, reason):
                             return
+                    case Meet():
+                        self._meet(state.moved(at, facts, knowledge, trail), one, reason)
+                        return
                     case Branch():
                         way = reason.truth(one.condition)
                         trail = Link(trail, Went(at, way))
@@ -274,14 +281,21 @@ class Explorer:
             return True
         if heard is None:
             return False
-        turn = self._able(state, reason)
-        if turn is not None:
-            self._add(replace(state, turn=turn))
+        self._go_elsewhere(state, reason)
         return False
 
-    def _able(self, state: State, reason: Reason) -> int | None:
-        """The next core that does not wait in vain; if there is none, all are stuck. Raises Asked."""
+    def _meet(self, state: State, one: Meet, reason: Reason) -> None:
+        """If all are here that meet here, they go on, the first of them before the others. Raises Asked."""
+        if all(state.ats[core] != ENDED and self._code[state.ats[core]] == one for core in one.cores):
+            ats = tuple(at + 1 if core in one.cores else at for core, at in enumerate(state.ats))
+            self._add(replace(state, ats=ats, turn=one.cores[0]))
+        else:
+            self._go_elsewhere(state, reason)
+
+    def _go_elsewhere(self, state: State, reason: Reason) -> None:
+        """The next core goes on that does not wait in vain; if there is none, all are stuck. Raises Asked."""
         waiting: list[tuple[int, Await]] = []
+        met = False
         count = len(state.ats)
         for step in range(1, count + 1):
             core = (state.turn + step) % count
@@ -289,11 +303,18 @@ class Explorer:
             if at == ENDED:
                 continue
             one = self._code[at]
-            if not isinstance(one, Await) or self._effects.can_hear(at, one, reason, state.knowledge) is not False:
-                return core
-            waiting.append((at, one))
-        self._effects.stuck(waiting, reason, state.trail)
-        return None
+            if isinstance(one, Meet):
+                met = True
+            elif not isinstance(one, Await) or self._effects.can_hear(at, one, reason, state.knowledge) is not False:
+                self._add(replace(state, turn=core))
+                return
+            else:
+                waiting.append((at, one))
+        if met:
+            for goal in self._bits.goals:
+                self._alarms.cannot_see(goal)  # they are stuck only because they go in step
+        else:
+            self._effects.stuck(waiting, reason, state.trail)
 
     def _track(
         self, state: State, tracker: Tracker, at: int, reason: Reason, knowledge: Knowledge, trail: Trail

@@ -65,13 +65,18 @@ class Bits:
     """Writes of global memory that no order makes safe to read."""
 
 
-def lay_out(goals: Sequence[Goal], ground: Ground, model: Model, cores: int) -> Bits:
-    """The bits for these goals, on so many cores."""
-    return _Layout(goals, ground, model, cores).done()
+def lay_out(
+    goals: Sequence[Goal], ground: Ground, model: Model, cores: int, senders: Mapping[Line, frozenset[int]]
+) -> Bits:
+    """The bits for these goals, on so many cores. `senders`: the numbers of the pipes that send on a line."""
+    return _Layout(goals, ground, model, cores, senders).done()
 
 
 class _Layout:
-    def __init__(self, goals: Sequence[Goal], ground: Ground, model: Model, cores: int):
+    def __init__(
+        self, goals: Sequence[Goal], ground: Ground, model: Model, cores: int, senders: Mapping[Line, frozenset[int]]
+    ):
+        self._senders = senders
         self._goals = tuple(goals)
         self._ground = ground
         self._ordered = tuple(pipe in model.ordered for pipe in PIPES) * cores
@@ -99,7 +104,7 @@ class _Layout:
                 self._needed[number_of(core, src)] |= waits[goal.flag]
             elif goal.line is not None:
                 heard[goal.line] = tuple(self._next() for _ in range(MOST_PENDING))
-                for pipe in pipes_of(goal.line[0]):
+                for pipe in self._senders[goal.line]:
                     self._needed[pipe] |= sum(heard[goal.line])
             elif goal.atom is not None:
                 atom = self._ground.atoms[goal.atom]

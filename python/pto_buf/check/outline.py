@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from pto_buf.check.clocks import number_of
 from pto_buf.check.knowledge import Line
 from pto_buf.check.model import Model
 from pto_buf.check.program import Await, Branch, Instruction, Jump, Signal
@@ -43,3 +44,10 @@ def lines_of(whole: Whole, values: ValueSets, model: Model) -> dict[Line, list[i
             for line in lines:
                 found.setdefault(line, []).append(at)
     return found
+
+
+def senders(whole: Whole, places: Sequence[int]) -> frozenset[int]:
+    """The numbers of the pipes that signal at these instructions."""
+    code = whole.code.instructions
+    sends = [(at, one) for at, one in ((at, code[at]) for at in places) if isinstance(one, Signal)]
+    return frozenset(number_of(whole.core_of(at), one.pipe) for at, one in sends)

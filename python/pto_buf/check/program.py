@@ -209,6 +209,14 @@ class Leave:
 
 
 @dataclass(frozen=True, slots=True)
+class Meet:
+    """Of the checker's own making, where cores are followed in step: each of `cores` waits here for the others."""
+
+    number: int
+    cores: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class End:
     """The function returns. Every path gets here; it is the last instruction."""
 
@@ -218,7 +226,7 @@ class End:
 Order: TypeAlias = SetFlag | WaitFlag | Barrier | Lock | Signal | Await
 """What orders pipes and cores."""
 
-Instruction: TypeAlias = Run | Order | Assign | Fresh | Branch | Jump | Enter | Next | Leave | End
+Instruction: TypeAlias = Run | Order | Assign | Fresh | Branch | Jump | Enter | Next | Leave | Meet | End
 
 
 @dataclass(frozen=True)

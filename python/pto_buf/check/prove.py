@@ -12,10 +12,11 @@ from pto_buf.check.explore import Explorer, Setting
 from pto_buf.check.facts import Scope
 from pto_buf.check.findings import Finding, Status, Verdict
 from pto_buf.check.ground import Ground, survey_ground
+from pto_buf.check.joint import in_step
 from pto_buf.check.knowledge import Goal, lay_out
 from pto_buf.check.liveness import joins, live_residues, live_variables
 from pto_buf.check.model import Model
-from pto_buf.check.outline import enclosing, lines_of
+from pto_buf.check.outline import enclosing, lines_of, senders
 from pto_buf.check.prepare import Prepared, prepare
 from pto_buf.check.program import (
     Await,
@@ -52,6 +53,9 @@ ASSUMPTIONS = (
     "windows of global arrays lie inside them",
     "different pointer arguments are different arrays",
 )
+
+FEW_TRIPS = 3
+"""How large arguments are when a wrong run is looked for before the cores of a block are followed out of step."""
 
 _MOST_WITNESSES = 24
 _WIDER = 4
@@ -107,12 +111,13 @@ class Prover:
         values = ValueSets(self._prepared.program, self._code, self._prepared.known)
         self._ground: Ground = survey_ground(self._whole, values, model)
         self._forms = forms_of(self._prepared.program, self._code, values.ends())
-        if self._cores > 1:
+        if self._cores > 1 and not whole.in_step:
             between_cores(self._forms, self._whole)
         live = live_variables(self._code, windows=False)
         meet = joins(self._code.instructions)
         self._setting = Setting(self._whole, model, self._ground, live, meet, joint)
         self._lines = lines_of(self._whole, values, model) if joint else {}
+        self._senders = {line: senders(self._whole, places) for line, places in self._lines.items()}
         self._windows: dict[Goal, _Window] = {
             Goal(window=one.at): self._window(one)
             for one in trackings(self._whole, len(self._prepared.program.variables))
@@ -243,12 +248,13 @@ class Prover:
         """The goals that none of the tries proves, each with what stood in the way."""
         left = {goal: reasons[goal] for goal in goals}
         for moduli in tries:
-            together = tuple(goal for goal in left if goal.window is None)
+            together = tuple(goal for goal in left if goal.window is None and goal.line is None)
             after: dict[Goal, str] = {}
             if together:
                 after.update(self._explore(moduli, together, stage))
             for goal in left:
-                if goal.window is not None:
+                if goal.window is not None or goal.line is not None:
+                    # Each has a history of its own, and several of them as many as there are pairs of histories.
                     after.update(self._explore(moduli, (goal,), stage))
             left = after
         return left
@@ -281,7 +287,7 @@ class Prover:
         scope = Scope(followed, dict(moduli), self._prepared.known)
         residues = live_residues(self._code, terms_of if window is None else all_terms_of, stage > 0)
         if window is None:
-            bits = lay_out(goals, self._ground, self._model, self._cores)
+            bits = lay_out(goals, self._ground, self._model, self._cores, self._senders)
             return kind(self._setting, scope, bits, residues, self._limit)
         return kind(window.setting, scope, window.tracker.bits, residues, self._limit, window.tracker)
 
@@ -289,6 +295,11 @@ class Prover:
     def cores(self) -> int:
         """How many cores it looks at."""
         return self._cores
+
+    @property
+    def in_step(self) -> bool:
+        """Whether it looks at cores whose like loops have been joined."""
+        return self._whole.in_step
 
     @property
     def code(self) -> Code:
@@ -347,9 +358,22 @@ def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:
     settled = not any(proof.open for _, proof in proofs)
     if wrong or settled:
         yield from proofs
-    if not wrong:
-        prover = Prover(program, model, whole_block(program), only_between=settled)
-        yield prover, prover.prove()
+    if wrong:
+        return
+    block = whole_block(program)
+    joint = in_step(block)
+    if joint is not None:
+        prover = Prover(program, model, joint, only_between=settled)
+        proof = prover.prove()
+        if proof.findings or not proof.open:
+            yield prover, proof
+            return
+        found = search(program, model, {}, FEW_TRIPS)
+        if found:
+            yield prover, replace(proof, findings=found)
+            return
+    prover = Prover(program, model, block, only_between=settled)
+    yield prover, prover.prove()
 
 
 def prove(program: Program, model: Model) -> Verdict:

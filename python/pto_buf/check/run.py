@@ -16,6 +16,7 @@ from pto_buf.check.program import (
     Leave,
     Local,
     Lock,
+    Meet,
     Next,
     Program,
     Run,
@@ -170,6 +171,8 @@ class _Walker:
                     self._trips = (*self._trips[:-1], (loop, trip + 1))
                 case Leave():
                     self._trips = self._trips[:-1]
+                case Meet():
+                    pass
                 case End():
                     yield Done(one.site, self._trips)
                     return

@@ -25,12 +25,16 @@ from pto_buf.hw import Core
 
 @dataclass(frozen=True)
 class Whole:
-    """Core number k starts at `starts[k]` and is of kind `kinds[k]`; the code is that of all of them in a row."""
+    """Core number k starts at `starts[k]` and is of kind `kinds[k]`; the code is that of all of them in a row.
+
+    `in_step`: loops that run alike on several cores have been joined, see `joint`.
+    """
 
     program: Program
     code: Code
     starts: tuple[int, ...]
     kinds: tuple[Core | None, ...]
+    in_step: bool = False
 
     def core_of(self, at: int) -> int:
         """The core that does instruction number `at`."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pto_buf.check.alarms import Entry, Kept, Took, Trail, Went
 from pto_buf.check.prepare import Prepared, undefined
-from pto_buf.check.program import Assign, Branch, Fresh, Jump, Kind, VarInfo
+from pto_buf.check.program import Assign, Branch, Fresh, Jump, Kind, Meet, VarInfo
 from pto_buf.check.run import Choice
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
 from pto_buf.check.whole import Whole
@@ -94,8 +94,7 @@ class _Player:
     def play(self, entry: Entry) -> None:
         """Goes on to the instruction of the entry, and takes note of what it says."""
         core = self._whole.core_of(entry.at)
-        while self._ats[core] != entry.at:
-            self._step(core)
+        self._go_on(core, entry.at)
         one = self._code[entry.at]
         match entry:
             case Went():
@@ -107,6 +106,18 @@ class _Player:
                 self.conditions.append(self._now(entry.condition))
             case Kept():
                 self._env.update({var.key: substitute(term, self._env) for var, term in entry.pairs})
+
+    def _go_on(self, core: int, to: int | Meet) -> None:
+        """The core goes on to an instruction, or to where it meets others."""
+        while self._ats[core] != to and self._code[self._ats[core]] != to:
+            one = self._code[self._ats[core]]
+            if isinstance(one, Meet):
+                for other in one.cores:
+                    self._go_on(other, one)
+                for other in one.cores:
+                    self._ats[other] += 1
+            else:
+                self._step(core)
 
     def _now(self, term: Term) -> Term:
         return undefined(self._prepared, substitute(term, self._env))
