@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 # Test processes. More than the machine has cores only costs start-up time.
 JOBS ?= 2
+# What else pytest is told, such as `-m "not campaign"`.
+PYTEST ?=
 
 BIN := $(VENV)/bin
 RUN := $(VENV)/.ready-to-run
@@ -28,7 +30,7 @@ check: $(DEV)
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
 pytest: $(DEV)
-	$(BIN)/pytest -q -n $(JOBS)
+	$(BIN)/pytest -q -n $(JOBS) $(PYTEST)
 
 # The installation is editable: it is done again only when the dependencies may have changed.
 $(RUN): $(BIN)/python pyproject.toml

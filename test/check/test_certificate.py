@@ -20,6 +20,8 @@ from pto_buf.check.model import model_of
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import A2A3
 
+pytestmark = pytest.mark.campaign
+
 MODEL = model_of(A2A3)
 KERNELS = {
     **{name: case.text for name, case in CASES.items() if not case.faults},

@@ -12,6 +12,8 @@ from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
 from pto_buf.compiler import compile_file
 
+pytestmark = pytest.mark.campaign
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _EVENT = re.compile(r"_flag(?:_dyn)?\[(<PIPE_\w+>, <PIPE_\w+>), [^\]]+\]")
 _UNUSED = 7

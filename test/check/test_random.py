@@ -15,6 +15,8 @@ from pto_buf.check.model import model_of
 from pto_buf.check.prove import prove
 from pto_buf.dialect.tile_op import target_of
 
+pytestmark = pytest.mark.campaign
+
 RIGHT = {"rings": right_kernel, "rich": rich_kernel, "mixed": mixed_kernel}
 SEEDS = {
     "rings": range(8),

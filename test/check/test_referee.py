@@ -27,6 +27,8 @@ from pto_buf.check.steps import (
 )
 from pto_buf.hw import A2A3, A5, Core, Pipe, Space
 
+pytestmark = pytest.mark.campaign
+
 _KINDS = {"same-pipe-hazard": "race"}
 
 

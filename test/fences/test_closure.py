@@ -12,6 +12,8 @@ from support.closure import closures
 from support.slot_builder import lowered
 from support.trials import kernel_of
 
+pytestmark = pytest.mark.campaign
+
 TRIPS = (0, 1, 2, 3, 7)
 
 ORDERED_MORE = {

@@ -21,6 +21,8 @@ from support.flags import used_ids
 from support.slot_builder import lowered
 from support.trials import wrong_runs
 
+pytestmark = pytest.mark.campaign
+
 
 @cache
 def _lowered(name: str) -> tuple[ModuleOp, list[Diagnostic]]:

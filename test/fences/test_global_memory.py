@@ -17,6 +17,8 @@ from support.slot_builder import FENCING, lowered
 from support.slot_text import SlotText
 from support.trials import kernel_of, wrong_runs
 
+pytestmark = pytest.mark.campaign
+
 
 @dataclass(frozen=True)
 class Case:

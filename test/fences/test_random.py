@@ -14,6 +14,8 @@ from support.random_kernels import RandomKernel
 from support.slot_builder import lowered
 from support.trials import kernel_of, wrong_runs
 
+pytestmark = pytest.mark.campaign
+
 FOUND = (0, 3, 21, 45, 49, 136)
 """Seeds of kernels that once came out wrong, or that could not be proven."""
 

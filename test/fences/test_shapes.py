@@ -8,6 +8,8 @@ import pytest
 from support.slot_builder import SlotKernel, count, findings, lowered
 from support.trials import wrong_runs
 
+pytestmark = pytest.mark.campaign
+
 Shape = Callable[[], SlotKernel]
 
 

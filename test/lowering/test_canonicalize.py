@@ -15,6 +15,8 @@ from pto_buf.verification import verify_module
 from support.vec_text import kernel
 from support.walk import walk
 
+pytestmark = pytest.mark.campaign
+
 NUMBERS = [{"n": n, "m": m, "flag": flag} for n, m, flag in [(0, 3, 0), (1, 5, 1), (2, 0, 0), (5, 4, 1), (7, 9, 0)]]
 
 

@@ -12,6 +12,8 @@ from support.scheduling import STAGE, check_same, pipe, same, scheduled, stages,
 from support.vec_text import kernel
 from support.walk import walk
 
+pytestmark = pytest.mark.campaign
+
 
 @pytest.mark.parametrize("stage", [2, 3])
 @pytest.mark.parametrize("step", [1, 2, 3])

@@ -9,6 +9,8 @@ from support.scheduling import STAGE, check_same, pipe, same, scheduled, stages,
 from support.vec_text import kernel
 from support.walk import Slot, walk
 
+pytestmark = pytest.mark.campaign
+
 # --- what forbids it ------------------------------------------------------------------------------------------------
 
 

@@ -23,6 +23,8 @@ from pto_buf.sim.simulate import Launch, simulate
 from support.pto_text import parse
 from support.streams import COLS, ROWS, stream
 
+pytestmark = pytest.mark.campaign
+
 SIZE = 4096
 TRIPS = (0, 1, 3, 4)
 

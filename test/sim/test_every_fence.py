@@ -23,6 +23,8 @@ from pto_buf.sim.launch import launch_with, narrowed, split_arguments
 from pto_buf.sim.mutate import Verdict, remove_each_barrier, remove_each_pair
 from pto_buf.sim.simulate import Launch
 
+pytestmark = pytest.mark.campaign
+
 HERE = Path(__file__).parents[1]
 FILES = (
     *(

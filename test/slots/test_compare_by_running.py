@@ -14,6 +14,8 @@ from pto_buf.slots.simplify import select
 from pto_buf.slots.terms import Fn, Opaque, Term, Var
 from support.slot_programs import Maker, Number, add, binary
 
+pytestmark = pytest.mark.campaign
+
 TERMS = 700
 """Pairs of terms a batch. In 24,000 pairs no claim was wrong, and 99 of 100 truths were found."""
 

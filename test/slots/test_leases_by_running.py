@@ -10,6 +10,8 @@ from pto_buf.slots.leases import analyse
 from support.random_programs import RandomProgram
 from support.slot_runs import Fault, Run, Way
 
+pytestmark = pytest.mark.campaign
+
 PROGRAMS_PER_TEST = 25
 
 

@@ -1,6 +1,6 @@
 """Running a `pto` function concretely: from numbers for its arguments to the stream of steps for the pipes."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from xdsl.dialects import func
@@ -12,7 +12,7 @@ from pto_buf.dialect.types import PtrType
 from pto_buf.errors import DiagnosticError, UsageError
 from pto_buf.hw import Core
 from pto_buf.machine.build import build
-from pto_buf.machine.code import Meter, run
+from pto_buf.machine.code import Code, Meter, run
 from pto_buf.machine.dtypes import NUMPY_DTYPES
 from pto_buf.machine.scalar import to_float, wrap
 from pto_buf.machine.scalar_ops import bits_of
@@ -73,11 +73,13 @@ def execute(
     limit: int = DEFAULT_LIMIT,
     core: CoreId | None = None,
     meter: Meter | None = None,
+    built: MutableMapping[CoreId, Code] | None = None,
 ) -> Steps:
     """The steps of `function`, in the order in which the scalar unit issues them.
 
     `scalars` gives the value of each argument that is a number, by name or position; pointers need none.
     A kernel with sections needs `core.core`. `limit` bounds the instructions of the scalar unit; `meter` counts them.
+    `built` keeps the code of each core from run to run, as long as the function stays as it is.
     Raises UsageError for a missing or unknown argument, DiagnosticError for an op that cannot be executed and
     (kind `incomplete`) when the limit is reached.
     """
@@ -87,7 +89,10 @@ def execute(
             place_of(function), "the kernel has sections for two kinds of core, and none was chosen", kind="mixed"
         )
     inputs = _inputs(function, scalars)
-    return run(build(function, core), inputs, limit, place_of(function), meter)
+    built = {} if built is None else built
+    if core not in built:
+        built[core] = build(function, core)
+    return run(built[core], inputs, limit, place_of(function), meter)
 
 
 def _inputs(function: func.FuncOp, scalars: Scalars) -> list[Any]:

@@ -1,7 +1,7 @@
 """Runs a `pto` function on arrays, in a legal order of the pipes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from xdsl.dialects import func
@@ -9,7 +9,7 @@ from xdsl.dialects import func
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError, UsageError
 from pto_buf.hw import Core, Space
-from pto_buf.machine.code import Meter
+from pto_buf.machine.code import Code, Meter
 from pto_buf.machine.dtypes import NUMPY_DTYPES
 from pto_buf.machine.exec import (
     DEFAULT_LIMIT,
@@ -51,7 +51,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel with its arguments: arrays and numbers by name or position of the argument."""
+    """A kernel with its arguments: arrays and numbers by name or position of the argument.
+
+    The function is translated for its first run, and must not change between runs.
+    """
 
     function: func.FuncOp
     arrays: Mapping[Any, Array]
@@ -61,10 +64,11 @@ class Launch:
     """Instructions of one scalar unit."""
     subblocks: int | None = None
     """Vector cores of a block that has both kinds; None: as many as the kernel is written for."""
+    _built: dict[CoreId, Code] = field(default_factory=dict[CoreId, Code], init=False, repr=False, compare=False)
 
     def steps(self, core: CoreId, meter: Meter | None = None) -> Steps:
         """What the scalar unit of one core issues. Raises as `execute`."""
-        return execute(self.function, self.scalars, limit=self.limit, core=core, meter=meter)
+        return execute(self.function, self.scalars, limit=self.limit, core=core, meter=meter, built=self._built)
 
 
 def simulate(launch: Launch, order: Order, source: Callable[[CoreId], Steps] | None = None) -> Run:
