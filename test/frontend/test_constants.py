@@ -3,10 +3,14 @@
 from pathlib import Path
 
 import pytest
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import OpResult
 
+from pto_buf.dialect.gm import MakeTensorViewOp
 from pto_buf.errors import DiagnosticError
 from pto_buf.frontend import read
 from pto_buf.frontend.module import parse, scan
+from support.kernel_text import ir, message
 
 _KERNEL = """
 import pypto.language as pl
@@ -156,3 +160,37 @@ def k(x: pl.Tensor[[64, 64], pl.FP32], n: pl.Scalar[pl.INDEX]):
         read("kernel.py", source=text.format(offset="half(n)"))
     assert "'half' is no function of the DSL: only a call with constants" in caught.value.diagnostics[0].message
     assert caught.value.diagnostics[0].place is not None and caught.value.diagnostics[0].place.line == 10
+
+
+_DYNAMIC = """
+M = pl.dynamic("M")
+N = pl.dynamic("N")
+
+@pl.jit.incore
+def k(x: pl.Tensor[[{}, 64], pl.FP32], y: pl.Out[pl.Tensor[[N, 64], pl.FP32]]):
+    for i in pl.range(x.shape[0]):
+        y = pl.store(pl.load(x, [i, 0], [1, 64]), [i, 0], y)
+"""
+
+
+@pytest.mark.parametrize("extent", ["M * 2", "(M + N) // 4 + 1", "2 * M % 3", "M - 1"])
+def test_an_extent_may_be_worked_out_of_dynamic_ones(extent: str):
+    module = ir(_DYNAMIC.format(extent))
+    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
+    assert [argument.name_hint for argument in function.body.block.args] == ["x", "y", "M", "N"]
+    (view, _) = (op for op in module.walk() if isinstance(op, MakeTensorViewOp))
+    assert isinstance(view.shape[0], OpResult) and view.shape[0].op.name.startswith("arith.")
+
+
+@pytest.mark.parametrize(
+    ("extent", "why"),
+    [
+        ("M ** 2", "there is no operator Pow for extents known at run time"),
+        ("M / 2", "there is no operator Div for extents known at run time"),
+        ("64 // M", "an extent known at run time is divided by a positive constant only"),
+        ("(M - 1) // 2", "an extent known at run time from which something is taken is not divided"),
+        ("M * 1.5", "an extent is worked out of integers and pl.dynamic, found 1.5"),
+    ],
+)
+def test_other_extents_are_refused(extent: str, why: str):
+    assert message(_DYNAMIC.format(extent)) == f"an annotation is made of constants: {why}"

@@ -149,7 +149,7 @@ def test_a_kernel_without_shapes_takes_them_from_the_files_own_call():
     text = source(
         """
         @pl.jit
-        def k(a: pl.Tensor, b: pl.Out[pl.Tensor]):
+        def k(a: pl.Tensor, n: pl.Tensor, b: pl.Out[pl.Tensor]):
             with pl.at(level=pl.Level.CORE_GROUP):
                 pl.store(pl.load(a, [0, 0], [16, 64]), [0, 0], b)
 
@@ -157,10 +157,12 @@ def test_a_kernel_without_shapes_takes_them_from_the_files_own_call():
             rows = 8 * 4
             a = torch.randn(rows, 64, dtype=torch.float32).to(torch.bfloat16)
             b = torch.zeros_like(a)
-            k(a, b, config=None)
+            k(a, torch.tensor([[1, 2, 3], [4, 5, 6]]), b, config=None)
         """
     )
-    assert "tensor_view<32x64xbf16>" in str(read(FILE, source=text))
+    found = str(read(FILE, source=text))
+    assert "tensor_view<32x64xbf16>" in found
+    assert "tensor_view<2x3xi64>" in found
 
 
 def test_a_kernel_whose_shapes_nobody_says_is_refused():

@@ -8,15 +8,15 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.frontend.constants import Known, NotConstantError, evaluate
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
-from pto_buf.frontend.names import DType, DynVar, MemRefDecl, Symbol
+from pto_buf.frontend.names import DType, DynExpr, DynVar, MemRefDecl, Symbol
 from pto_buf.frontend.values import Poison, PoisonedError, Static
 from pto_buf.hw import Space
 
 _LARGEST = 1 << 48
 """No memory has as many elements."""
 
-Extent = int | str
-"""A static extent, or the name of a dimension known only at run time."""
+Extent = int | str | DynExpr
+"""A static extent, the name of a dimension known only at run time, or what is worked out of such."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +132,8 @@ def _extents(ctx: Context, node: ast.expr) -> tuple[Extent, ...]:
     found: list[Extent] = []
     for part in node.elts:
         value = constant(ctx, part)
-        if isinstance(value, DynVar):
-            found.append(value.name)
+        if isinstance(value, (DynVar, DynExpr)):
+            found.append(value if isinstance(value, DynExpr) else value.name)
         elif isinstance(value, int) and not isinstance(value, bool) and 0 < value < _LARGEST:
             found.append(value)
         elif isinstance(value, int) and value >= _LARGEST:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import NoneType
 from typing import Any, cast
 
-from pto_buf.frontend.names import Applied, DynVar, MemRefDecl, Record, Symbol, member
+from pto_buf.frontend.names import DYNAMIC_OPS, Applied, DynExpr, DynVar, MemRefDecl, Record, Symbol, member
 
 
 class NotConstantError(Exception):
@@ -75,6 +75,8 @@ _MAX_ITEMS = 1 << 16
 
 def binary(op: ast.operator, left: object, right: object) -> object:
     """`left op right`. Raises ValueError or TypeError in words fit for a message."""
+    if isinstance(left, (DynVar, DynExpr)) or isinstance(right, (DynVar, DynExpr)):
+        return _dynamic(op, left, right)
     if isinstance(op, (ast.LShift, ast.Pow)) and isinstance(right, int):
         bits = max(1, left.bit_length()) if isinstance(left, int) else 1
         if right * (bits if isinstance(op, ast.Pow) else 1) > _MAX_BITS:
@@ -92,6 +94,20 @@ def binary(op: ast.operator, left: object, right: object) -> object:
         return _BINARY[type(op)](left, right)
     except ZeroDivisionError:
         raise ValueError("division by zero") from None
+
+
+def _dynamic(op: ast.operator, left: object, right: object) -> DynExpr:
+    """An extent worked out at run time. Raises TypeError or ValueError."""
+    for side in (left, right):
+        if isinstance(side, bool) or not isinstance(side, (int, DynVar, DynExpr)):
+            raise TypeError(f"an extent is worked out of integers and pl.dynamic, found {side!r}")
+    if not isinstance(op, DYNAMIC_OPS):
+        raise TypeError(f"there is no operator {type(op).__name__} for extents known at run time")
+    if isinstance(op, (ast.FloorDiv, ast.Mod)) and not (isinstance(right, int) and right > 0):
+        raise ValueError("an extent known at run time is divided by a positive constant only")
+    if isinstance(op, (ast.FloorDiv, ast.Mod)) and isinstance(left, DynExpr) and left.subtracts:
+        raise ValueError("an extent known at run time from which something is taken is not divided")
+    return DynExpr(type(op), cast("DynVar | DynExpr | int", left), cast("DynVar | DynExpr | int", right))
 
 
 def _length(value: object) -> int:

@@ -14,6 +14,7 @@ from pto_buf.errors import Collector, DiagnosticError, Note, Place
 from pto_buf.frontend.annotations import Annotation, ScalarType, ShapelessType, TensorType, annotation
 from pto_buf.frontend.builder import INDEX, Builder, scalar_type
 from pto_buf.frontend.context import Context, SourceText, TooLongError
+from pto_buf.frontend.extents import dimensions, worked_out
 from pto_buf.frontend.flow import Flow
 from pto_buf.frontend.inlining import Inliner, plain_body
 from pto_buf.frontend.kinds import KERNEL_NAME, MEMORY_SPACE, SHAPE, TOO_LARGE
@@ -125,7 +126,7 @@ def _parameters(ctx: Context, function: Function, block: Block) -> Sequence[Attr
         if isinstance(declared, TensorType) and declared.dtype in DTYPE_BITS:
             type: Attribute = PtrType(PtrSpec(declared.dtype))
             tensors.append((parameter, declared, block.insert_arg(type, len(types))))
-            extents.update(dict.fromkeys(extent for extent in declared.shape if isinstance(extent, str)))
+            extents.update(dict.fromkeys(name for extent in declared.shape for name in dimensions(extent)))
         elif isinstance(declared, ScalarType) and (found := scalar_type(declared.dtype)) is not None:
             type = found
             argument = block.insert_arg(type, len(types))
@@ -169,7 +170,7 @@ def _declared(ctx: Context, parameter: ast.arg, samples: Mapping[str, Shaped]) -
 def _view(ctx: Context, name: str, declared: TensorType, pointer: SSAValue, dynamic: dict[str, Scalar]) -> Tensor:
     """A row-major view of a tensor, at the top of the function."""
     builder = ctx.builder
-    shape: list[Number] = [dynamic[one] if isinstance(one, str) else Static(one) for one in declared.shape]
+    shape: list[Number] = [worked_out(one, dynamic, builder) for one in declared.shape]
     extents = [one.ssa if isinstance(one, Scalar) else builder.constant(_int(one)) for one in shape]
     strides: list[SSAValue] = [builder.constant(1)]
     length: int | SSAValue = 1
@@ -181,7 +182,7 @@ def _view(ctx: Context, name: str, declared: TensorType, pointer: SSAValue, dyna
         right = builder.constant(length) if isinstance(length, int) else length
         length = extent if length == 1 else builder.at_top(arith.MuliOp(extent, right)).result
         strides.append(length)
-    spec = ViewSpec(tuple(None if isinstance(one, str) else one for one in declared.shape), declared.dtype)
+    spec = ViewSpec(tuple(one if isinstance(one, int) else None for one in declared.shape), declared.dtype)
     view = builder.at_top(
         MakeTensorViewOp.build(
             operands=[pointer, extents, list(reversed(strides))], result_types=[TensorViewType(spec)]

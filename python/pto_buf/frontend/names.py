@@ -3,6 +3,7 @@
 A name that is neither an element type nor a memory space stays a `Symbol`: what it means is decided where it is used.
 """
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,34 @@ class DynVar:
     """A dimension that is known only at run time, made by `pl.dynamic`."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class DynExpr:
+    """An extent worked out of dimensions known only at run time, such as `M * 2`."""
+
+    op: type[ast.operator]
+    left: "DynVar | DynExpr | int"
+    right: "DynVar | DynExpr | int"
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The names in it, from left to right."""
+        found: list[str] = []
+        for side in (self.left, self.right):
+            if not isinstance(side, int):
+                found += side.dimensions if isinstance(side, DynExpr) else [side.name]
+        return tuple(found)
+
+    @property
+    def subtracts(self) -> bool:
+        """Whether it may be less than zero on the way."""
+        sides = (self.left, self.right)
+        return self.op is ast.Sub or any(isinstance(side, DynExpr) and side.subtracts for side in sides)
+
+
+DYNAMIC_OPS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+"""What an extent may be worked out with."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ from pto_buf.errors import DiagnosticError, Place
 from pto_buf.frontend.constants import Known
 from pto_buf.frontend.kinds import UNSUPPORTED
 from pto_buf.frontend.module import Function, Kind
-from pto_buf.frontend.names import DTYPES, SPACES, DynVar, MemRefDecl, Symbol
+from pto_buf.frontend.names import DTYPES, DYNAMIC_OPS, SPACES, DynVar, MemRefDecl, Symbol
 
 _KINDS = {"InCore": Kind.INCORE, "AIC": Kind.CUBE, "AIV": Kind.VECTOR, "Spmd": Kind.INCORE}
 
@@ -248,7 +248,12 @@ class _Walk:
             return ast.Constant(node)
         if _class(node) == "ConstInt":
             return self._at(ast.Constant(node.value), node)
-        return self._at(Known(DynVar(str(getattr(node, "name_hint", node)))), node)
+        op = _BINARY.get(_class(node))
+        if op is not None and op in DYNAMIC_OPS:
+            return self._at(ast.BinOp(self._extent(node.left), op(), self._extent(node.right)), node)
+        if not hasattr(node, "name_hint"):
+            raise _unsupported(node, f"the extent {_class(node)}")
+        return self._at(Known(DynVar(str(node.name_hint))), node)
 
     def _memref(self, memref: Any, place: Any) -> ast.expr | None:
         """A declared allocation, by the name of its base; one of the compiler's says nothing we need."""

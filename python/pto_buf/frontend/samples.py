@@ -156,6 +156,8 @@ class Samples:
         if name in _MAKERS:
             shape = _made_shape(node, name, known)
             return None if shape is None else Shaped(shape, dtype or "f32", node.lineno)
+        if name == "tensor" and node.args:
+            return _literal(node.args[0], dtype)
         if name in _LIKE and node.args:
             return _retyped(self._shaped(node.args[0], site, names, line), dtype)
         inner = self._shaped(node.func.value, site, names, line)
@@ -164,6 +166,19 @@ class Samples:
         if name in _TORCH_DTYPES:
             return _retyped(inner, _TORCH_DTYPES[name])
         return inner if name in _SAME else None
+
+
+def _literal(node: ast.expr, dtype: str | None) -> Shaped | None:
+    """What `torch.tensor([[..], [..]])` makes: its extents are the lengths of the lists."""
+    shape: list[int] = []
+    one = node
+    while isinstance(one, (ast.List, ast.Tuple)) and one.elts:
+        shape.append(len(one.elts))
+        one = one.elts[0]
+    if dtype is None:
+        numbers = [part.value for part in ast.walk(node) if isinstance(part, ast.Constant)]
+        dtype = "f32" if any(isinstance(number, float) for number in numbers) else "i64"
+    return Shaped(tuple(shape), dtype, node.lineno) if shape else None
 
 
 def _retyped(found: Shaped | None, dtype: str | None) -> Shaped | None:
