@@ -179,7 +179,9 @@ def test_an_extent_may_be_worked_out_of_dynamic_ones(extent: str):
     (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
     assert [argument.name_hint for argument in function.body.block.args] == ["x", "y", "M", "N"]
     (view, _) = (op for op in module.walk() if isinstance(op, MakeTensorViewOp))
-    assert isinstance(view.shape[0], OpResult) and view.shape[0].op.name.startswith("arith.")
+    rows = view.shape[0]
+    assert isinstance(rows, OpResult)
+    assert rows.op.name.startswith("arith.")
 
 
 @pytest.mark.parametrize(

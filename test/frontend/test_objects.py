@@ -119,3 +119,80 @@ def test_what_has_no_form_in_the_dsl_is_refused_at_its_place():
     kernel = ir.Function("k", ir.FunctionType.InCore, [], [], ir.InlineStmt("code", at(7, 3)), at(1))
     with pytest.raises(DiagnosticError, match=r"user\.py:7:3: error: the statement InlineStmt of pypto's IR"):
         from_pypto(ir.Program("p", {"k": kernel}))
+
+
+def _vector(made: ir.Call) -> ir.Program:
+    """A kernel that loads a tile `t` and stores what a call makes of it."""
+    tile = ir.TileType([16, 64], ir.INT16, None, ir.MemorySpace.Vec)
+    x, y = (ir.Var(name, ir.TensorType([16, 64], ir.INT16), at(2)) for name in ("x", "y"))
+    t, u = ir.Var("t", tile, at(3)), ir.Var("u", tile, at(4))
+    made.args = [t if isinstance(one, str) else one for one in made.args]
+    body = ir.SeqStmts(
+        [
+            ir.AssignStmt(t, call("tile.load", [x, ints(0, 0), ints(16, 64), ints(16, 64)], 3), at(3)),
+            ir.AssignStmt(u, made, at(4)),
+            ir.EvalStmt(call("tile.store", [u, ints(0, 0), y], 5), at(5)),
+        ]
+    )
+    directions = [ir.ParamDirection.In, ir.ParamDirection.Out]
+    return ir.Program("p", {"k": ir.Function("k", ir.FunctionType.InCore, [x, y], directions, body, at(1))})
+
+
+@pytest.mark.parametrize(
+    ("made", "spelt"),
+    [
+        # The IR has no underscore behind Python's own words, and keeps some arguments at places of their own.
+        (call("tile.and", ["t", "t"], 4), "pl.tile.and_(t, t)"),
+        (call("tile.not", ["t"], 4), "pl.tile.not_(t)"),
+        (call("tile.full", [ints(16, 64), ir.ConstInt(3)], 4, dtype=ir.INT16), "pl.full([16, 64], pl.INT16, 3)"),
+        (call("tile.slice", ["t", ints(16, 64), ints(0, 0), ints()], 4), "pl.slice(t, [16, 64], [0, 0])"),
+        (call("tile.reinterpret_view", ["t", ints(16, 64)], 4, dtype=ir.INT16), "pl.reinterpret_view(t, pl.INT16)"),
+    ],
+)
+def test_calls_are_read_as_the_ir_has_their_arguments(made: ir.Call, spelt: str):
+    source = f"""
+    @pl.jit.incore
+    def k(x: pl.Tensor[[16, 64], pl.INT16], y: pl.Out[pl.Tensor[[16, 64], pl.INT16]]):
+        t = pl.load(x, [0, 0], [16, 64])
+        u = {spelt}
+        pl.store(u, [0, 0], y)
+    """
+    assert _text(from_pypto(_vector(made))) == _text(read_text(source))
+
+
+def test_what_launches_kernels_is_no_kernel_and_an_allocation_is_no_statement():
+    program = _slotted()
+    kernel = program.functions["k"]
+    ring = ir.Var("ring", ir.PtrType(), at(2))
+    alloc = call("tile.alloc", [ir.ConstInt(1), ir.ConstInt(16384)], 2)
+    kernel.body.stmts.insert(0, ir.AssignStmt(ring, alloc, at(2)))
+    launch = ir.Call(ir.GlobalVar("k"), list(kernel.params), {}, at(10))
+    body = ir.SeqStmts([ir.EvalStmt(launch, at(10))])
+    program.functions["spmd"] = ir.Function(
+        "spmd", ir.FunctionType.Spmd, kernel.params, kernel.param_directions, body, at(10)
+    )
+    assert _text(from_pypto(program)) == _text(read_text(SOURCE))
+
+
+def test_an_extent_is_worked_out_as_its_expression_says():
+    m = ir.Var("M", ir.ScalarType(ir.INDEX))
+    tensor = ir.TensorType([ir.Mul(m, ir.ConstInt(2)), 64], ir.FP32)
+    x, y = ir.Var("x", tensor, at(2)), ir.Var("y", tensor, at(2))
+    t = ir.Var("t", ir.TileType([16, 64], ir.FP32, None, ir.MemorySpace.Vec), at(3))
+    body = ir.SeqStmts(
+        [
+            ir.AssignStmt(t, call("tile.load", [x, ints(0, 0), ints(16, 64), ints(16, 64)], 3), at(3)),
+            ir.EvalStmt(call("tile.store", [t, ints(0, 0), y], 4), at(4)),
+        ]
+    )
+    directions = [ir.ParamDirection.In, ir.ParamDirection.Out]
+    kernel = ir.Function("k", ir.FunctionType.InCore, [x, y], directions, body, at(1))
+    source = """
+    M = pl.dynamic("M")
+
+    @pl.jit.incore
+    def k(x: pl.Tensor[[M * 2, 64], pl.FP32], y: pl.Out[pl.Tensor[[M * 2, 64], pl.FP32]]):
+        t = pl.load(x, [0, 0], [16, 64])
+        pl.store(t, [0, 0], y)
+    """
+    assert _text(from_pypto(ir.Program("p", {"k": kernel}))) == _text(read_text(source))

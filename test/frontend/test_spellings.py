@@ -12,6 +12,8 @@ def k(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]], 
     v = pl.load(x, [0, 0], [64, 1])
     r = pl.load(x, [0, 0], [1, 64])
     tmp = pl.create_tile([64, 64], pl.FP32)
+    q = pl.reshape(pl.slice(t, [4, 64], [0, 0]), [1, 256])
+    w = pl.create_tile([1, 512], pl.FP32)
 """
 CUBE = """
 @pl.jit.incore
@@ -51,6 +53,10 @@ def k(a: pl.Tensor[[16, 64], pl.FP16], b: pl.Tensor[[64, 64], pl.FP16], c: pl.Ou
         ("pl.read(src=t, offset=[0, 3])", "pl.tile.read(tile=t, indices=[0, 3])"),
         ("pl.concat(src0=t, src1=t)", "pl.tile.concat(t, t)"),
         ("pl.full([16, 64], dtype=pl.FP32, value=0.0)", "pl.tile.full(shape=[16, 64], dtype=pl.FP32, value=0.0)"),
+        ("pl.tile.mrgsort_format1(q, 64)", "pl.mrgsort(q, block_len=64)"),
+        ("pl.tile.mrgsort_format2(q, q, w, exhausted=True)", "pl.mrgsort(q, q, tmp=w, exhausted=True)"),
+        ("pl.slice(t, [16, 64], [0, 0], [])", "pl.slice(t, [16, 64], [0, 0], [16, 64])"),
+        ("pl.tile.move(t, pl.Mem.Vec, blayout=pl.TileLayout.row_major)", "pl.move(t, pl.Mem.Vec)"),
         ("pl.tile.sels(t, t, 1)", "pl.tile.sels(lhs=t, rhs=t, select_mode=1)"),
         ("pl.div(t, t, False)", "pl.tile.div(lhs=t, rhs=t)"),
         ("pl.cmp(t, t, 2)", "pl.tile.cmp(t, t, cmp_type='lt')"),

@@ -26,11 +26,13 @@ NOWHERE = at(1)
 
 
 class MemorySpace(Enum):
+    DDR = auto()
     Vec = auto()
     Mat = auto()
     Left = auto()
     Right = auto()
     Acc = auto()
+    Bias = auto()
 
 
 class FunctionType(Enum):
@@ -38,6 +40,7 @@ class FunctionType(Enum):
     InCore = auto()
     AIC = auto()
     AIV = auto()
+    Spmd = auto()
 
 
 class ParamDirection(Enum):
@@ -59,19 +62,22 @@ class DataType:
         return self.word
 
 
-FP32, FP16, INDEX, BOOL = DataType("fp32"), DataType("fp16"), DataType("index"), DataType("bool")
+FP32, FP16, BF16 = DataType("fp32"), DataType("fp16"), DataType("bfloat16")
+INT16, INT64, INDEX, BOOL = DataType("int16"), DataType("int64"), DataType("index"), DataType("bool")
 
 
 @dataclass
 class ConstInt:
     value: int
     span: Span = NOWHERE
+    dtype: DataType = INDEX
 
 
 @dataclass
 class ConstFloat:
     value: float
     span: Span = NOWHERE
+    dtype: DataType = FP32
 
 
 @dataclass
@@ -80,17 +86,27 @@ class ScalarType:
 
 
 @dataclass
-class TensorType:
-    shape: list[Any]
-    dtype: DataType
-    memref: Any = None
+class PtrType:
+    """The type of an allocation."""
 
 
 @dataclass
-class TileType:
+class _Shaped:
     shape: list[Any]
     dtype: DataType
     memref: Any = None
+
+    def __post_init__(self):
+        self.shape = [ConstInt(extent) if isinstance(extent, int) else extent for extent in self.shape]
+
+
+@dataclass
+class TensorType(_Shaped):
+    tensor_view: Any = None
+
+
+@dataclass
+class TileType(_Shaped):
     memory_space: MemorySpace | None = None
     tile_view: Any = None
 
@@ -122,11 +138,19 @@ class Op:
 
 
 @dataclass
+class GlobalVar(Op):
+    """Another function of the program."""
+
+
+@dataclass
 class Call:
     op: Op
     args: list[Any]
     kwargs: dict[str, Any]
     span: Span
+    attrs: dict[str, Any] = field(default_factory=dict[str, Any])
+    arg_directions: list[Any] = field(default_factory=list[Any])
+    type: Any = None
 
 
 @dataclass

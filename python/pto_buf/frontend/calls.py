@@ -44,6 +44,8 @@ _TILES: Mapping[str, tuple[str, Handler]] = {
     "tri": ("diagonal, shape, valid_shape=, dtype=, upper=", generate.triangle),
     "sort32": ("src, idx, tmp=", indirect.sort32),
     "mrgsort": ("src|src0, src1=, src2=, src3=, tmp=, exhausted=, *, block_len=", indirect.mrgsort),
+    "mrgsort_format1": ("src, block_len", indirect.mrgsort),
+    "mrgsort_format2": ("src0, src1, src2, src3=, src4=, exhausted=", indirect.mrgsort_format2),
     "gather_mask": ("src|input, mask_pattern, *, output_dtype=", indirect.gather),
     "sels_whole": ("lhs, rhs, select_mode", choose.sels),
     "mgather": (
@@ -86,7 +88,7 @@ _EITHER: Mapping[str, str] = {
 }
 """Where `pl.<op>`, which also takes tensors, has its parameters in another order than `pl.tile.<op>`."""
 
-_HIDDEN = ("alloc", "dim", "sels_whole")
+_HIDDEN = ("alloc", "dim", "sels_whole", "mrgsort_format1", "mrgsort_format2")
 """Ops of printed IR and of older pypto, which nobody writes anew."""
 
 SIGNATURES: Mapping[str, str] = {
@@ -95,7 +97,12 @@ SIGNATURES: Mapping[str, str] = {
 }
 """The parameters of every op that a kernel may call, by its name."""
 
-_SYNONYMS = {"create_tile": "create", "arange": "ci", "fillpad_inplace": "fillpad"}
+_SYNONYMS = {
+    "create_tile": "create",
+    "arange": "ci",
+    "fillpad_inplace": "fillpad",
+    **{name: f"{name}_" for name in ("and", "or", "not")},  # as objects of pypto's IR call them
+}
 
 _INTO = "_into"
 

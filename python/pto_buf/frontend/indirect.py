@@ -54,18 +54,27 @@ def mrgsort(args: Arguments) -> Value:
     return emit(args, row, {"src": tile.ssa, "blockLen": ssa(ctx, length, "i32")}, {"src": tile})
 
 
+def mrgsort_format2(args: Arguments) -> Value:
+    """The merge of several tiles as pypto's IR has it: the sources, and the scratch behind them."""
+    names = [name for name in ("src0", "src1", "src2", "src3", "src4") if name in args]
+    return _merged(args, names[:-1], names[-1])
+
+
 def _merge(args: Arguments) -> Value:
+    args.refuse("block_len", None)
+    if "src3" in args and "src2" not in args:
+        raise args.ctx.error(args.place("src3"), "src3 of 'mrgsort' goes with src2", kind=ARGUMENTS)
+    return _merged(args, [name for name in ("src", "src1", "src2", "src3") if name in args], "tmp")
+
+
+def _merged(args: Arguments, names: list[str], scratch: str) -> Value:
     """Sorted tiles of one row each as one. What the op says it took of each is not kept, as in pypto."""
     ctx = args.ctx
-    args.refuse("block_len", None)
-    names = [name for name in ("src", "src1", "src2", "src3") if name in args]
-    if "src3" in args and "src2" not in args:
-        raise ctx.error(args.place("src3"), "src3 of 'mrgsort' goes with src2", kind=ARGUMENTS)
     sources = [tile_of(args, name) for name in names]
     row = rows_by_dsl()[f"mrgsort{len(sources)}"]
     spec = tile_spec(ctx, args.node, Space.VEC, [1, sum(one.spec.cols for one in sources)], sources[0].spec.dtype)
     dest = destination(ctx, args.place("out"), args.value("out")) if "out" in args else _new(args, spec)
-    tmp = tile_of(args, "tmp") if "tmp" in args else new_owned(ctx, args.node, spec, f"{args.op}_tmp")
+    tmp = tile_of(args, scratch) if scratch in args else new_owned(ctx, args.node, spec, f"{args.op}_tmp")
     ins = {**{f"src{number}": one.ssa for number, one in enumerate(sources)}, "tmp": tmp.ssa}
     words = {"exhausted": "true"} if args.static("exhausted", False) is True else {}
     return into_many(ctx, args.node, row, ins, {"dst": dest, "executed": _taken(ctx)}, words)[0]

@@ -234,16 +234,27 @@ def move(args: Arguments) -> Value:
     space = args.space("target_memory", None)
     if space is None and "out" not in args:
         raise ctx.error(args.node, "'move' lacks its argument 'target_memory'", kind=ARGUMENTS)
-    for name in ("blayout", "slayout"):
-        if name in args:
-            raise ctx.error(args.place(name), f"{name} of 'move': every space has one layout here", kind=ARGUMENTS)
     if "out" in args:
         require_space(args, space, destination(ctx, args.place("out"), args.value("out")).spec.space, MEMORY_SPACE)
     if space is not None:
         require_boxes(args, "src", source, space)
     spec = tile_spec(ctx, args.node, space or source.spec.space, source.spec.shape, source.spec.dtype)
+    require_layout(args, spec)
     row = rows_by_dsl()["move"]
     return emit(args, row, {"src": source.ssa}, {"src": source}, spec.with_valid(*source.spec.valid))
+
+
+def require_layout(args: Arguments, spec: TileSpec) -> None:
+    """A layout that a move is asked for must be the one its space has. Raises DiagnosticError."""
+    for name, held in (("blayout", spec.blayout), ("slayout", spec.slayout)):
+        found = args.static(name, None)
+        word = found.path.rpartition(".")[2] if isinstance(found, Symbol) else found
+        if word is not None and word != held.value:
+            raise args.ctx.error(
+                args.place(name),
+                f"{name} of 'move' is {word}; a tile of this shape in {spelling(spec.space)} is {held.value}",
+                kind=ARGUMENTS,
+            )
 
 
 def require_boxes(args: Arguments, name: str, tile: Tile, space: Space) -> None:

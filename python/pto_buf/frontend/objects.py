@@ -39,6 +39,13 @@ _COMPARE: Mapping[str, type[ast.cmpop]] = {
     "Gt": ast.Gt,
     "Ge": ast.GtE,
 }
+_BY_KEYWORD: Mapping[str, tuple[int, tuple[str, ...]]] = {
+    "full": (1, ("value",)),
+    "reinterpret_view": (1, ("shape",)),
+    "gather_row": (5, ("valid_shape",)),
+}
+"""Ops that have arguments in the IR which the DSL takes by keyword: behind how many, and their names."""
+
 _LOOPS = {"Sequential": "range", "Parallel": "parallel", "Unroll": "unroll", "Pipeline": "pipeline"}
 _DTYPE_WORDS = {"bfloat16": "BF16", "bool": "BOOL"}
 
@@ -48,8 +55,10 @@ def functions_of(program: Any) -> dict[str, Function]:
     found: dict[str, Function] = {}
     for function in _functions(program):
         kind = _KINDS.get(_word(function.func_type))
-        if kind is not None:
-            found[str(function.name)] = Function(str(function.name), kind, _Walk().function(function), False, {})
+        walk = _Walk()
+        node = walk.function(function) if kind is not None else None
+        if kind is not None and node is not None and not walk.launches:
+            found[str(function.name)] = Function(str(function.name), kind, node, False, {})
     return found
 
 
@@ -82,6 +91,8 @@ class _Walk:
 
     _names: dict[object, str] = field(default_factory=dict[object, str])
     _taken: dict[str, int] = field(default_factory=dict[str, int])
+    launches: bool = False
+    """Whether the function launches others: what it does itself is orchestration."""
 
     def function(self, function: Any) -> ast.FunctionDef:
         """The function as a definition with full annotations."""
@@ -104,7 +115,7 @@ class _Walk:
             case "SeqStmts":
                 return [one for part in node.stmts for one in self._statement(part, yields)]
             case "AssignStmt":
-                return [self._assign(node)]
+                return [] if _class(node.var.type) == "PtrType" else [self._assign(node)]
             case "EvalStmt":
                 return [self._at(ast.Expr(self._expression(node.expr)), node)]
             case "ForStmt":
@@ -217,12 +228,17 @@ class _Walk:
         raise _unsupported(node, f"the expression {name}")
 
     def _call(self, node: Any) -> ast.expr:
-        func = self._pl(str(node.op.name), node)
+        """A call as the DSL spells it: the IR has some arguments at other places."""
+        name = str(node.op.name)
+        self.launches |= _class(node.op) == "GlobalVar"
         keywords = [
-            ast.keyword(str(name), self._at(Known(_constant(value, node)), node))
-            for name, value in dict(node.kwargs).items()
+            ast.keyword(str(key), self._at(Known(_constant(value, node)), node))
+            for key, value in dict(node.kwargs).items()
         ]
-        return self._at(ast.Call(func, [self._expression(one) for one in node.args], keywords), node)
+        arguments = [self._expression(one) for one in node.args]
+        after, words = _BY_KEYWORD.get(name.rpartition(".")[2], (len(arguments), ()))
+        keywords += [ast.keyword(word, value) for word, value in zip(words, arguments[after:], strict=False)]
+        return self._at(ast.Call(self._pl(name, node), arguments[:after], keywords), node)
 
     # --- types ---
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import Request
-from pto_buf.frontend.arguments import Arguments
+from pto_buf.frontend.arguments import Arguments, sequence
 from pto_buf.frontend.columns import seen_as
 from pto_buf.frontend.emission import deduced, emit
 from pto_buf.frontend.geometry import padded_tile
@@ -89,17 +89,56 @@ def slice_tile(args: Arguments) -> Value:
     """`pl.slice(tile, shape, offset)`: a window. In Vec a copy of it; in Mat it is read by the move that takes it."""
     ctx = args.ctx
     tile = _tile(args, "tile")
-    for name in ("drop_dims", "pad_value", "valid_shape"):
+    for name in ("drop_dims", "pad_value"):
         args.refuse(name, None)
     args.refuse("clamp", False)
     rows, cols = _pair(args, "shape", args.extents("shape"))
     row, col = corner(args, "offset")
+    valid = _narrowed(args, (rows, cols))
+    if valid is not None and tile.spec.space is Space.MAT:
+        raise ctx.error(args.place("valid_shape"), "a window of a tile in Mat is valid as a whole", kind=ARGUMENTS)
     if tile.spec.space is Space.MAT:
         return Window(tile, row, col, (rows, cols), ctx.place(args.node))
-    spec = padded_tile(tile.spec.space, rows, cols, tile.spec.dtype, ctx.target)
+    dtype, bits = tile.spec.dtype, _AS_BITS.get(tile.spec.dtype)
+    if bits is not None:
+        tile = seen_as(ctx, args.node, tile, replace(tile.spec, dtype=bits))
+    spec = padded_tile(tile.spec.space, rows, cols, dtype, ctx.target)
     ins = {"src": tile.ssa, "row": ssa(ctx, row), "col": ssa(ctx, col)}
     dest = destination(ctx, args.place("out"), args.value("out")) if "out" in args else None
-    return into(ctx, args.node, rows_by_dsl()["extract"], ins, dest or new_owned(ctx, args.node, spec, args.op))
+    dest = dest or new_owned(ctx, args.node, spec, args.op)
+    held = dest.spec
+    if bits is not None:
+        dest = seen_as(ctx, args.node, dest, replace(held, dtype=bits))
+    window = into(ctx, args.node, rows_by_dsl()["extract"], ins, dest)
+    if bits is None and valid is None:
+        return window
+    return seen_as(ctx, args.node, window, held if valid is None else held.with_valid(*valid))
+
+
+_AS_BITS = {f"{sign}i{width}": f"f{width}" for sign in ("", "s", "u") for width in (16, 32)}
+"""Integers whose windows are copied as numbers of the same width: the op that copies has no integers so wide."""
+
+
+def _narrowed(args: Arguments, shape: tuple[int, int]) -> tuple[int, int] | None:
+    """The part of a window that is valid, None for all of it. Raises DiagnosticError."""
+    if "valid_shape" not in args or not sequence(args.value("valid_shape")):
+        return None
+    found = _pair(args, "valid_shape", args.numbers("valid_shape"))
+    known = [known_int(one) for one in found]
+    if None in known:
+        raise args.ctx.error(
+            args.place("valid_shape"),
+            "the valid part of a window is constant",
+            kind=ARGUMENTS,
+            help="load that part as a tile of its own: pl.load(..., valid_shape=[rows, cols])",
+        )
+    for extent, whole in zip(known, shape, strict=True):
+        if extent is None or not 0 <= extent <= whole:
+            raise args.ctx.error(
+                args.place("valid_shape"), f"valid extent {extent} is outside 0 to {whole}", kind=SHAPE
+            )
+    rows, cols = known
+    return None if tuple(known) == shape or rows is None or cols is None else (rows, cols)
 
 
 def corner(args: Arguments, name: str) -> tuple[Number, Number]:

@@ -43,6 +43,16 @@ def chosen(x: pl.Tensor[[2, COLS], pl.FP32], n: pl.Scalar[pl.INDEX], y: pl.Out[p
     return y
 
 
+@pl.jit.incore
+def windows(x: pl.Tensor[[32, COLS], pl.INT32], y: pl.Out[pl.Tensor[[24, COLS], pl.INT32]]):
+    whole = pl.load(x, [0, 0], [32, COLS])
+    part = pl.slice(whole, [16, COLS], [16, 0], valid_shape=[8, COLS])
+    y = pl.store(part, [0, 0], y)
+    other = whole[0:16, 0:COLS]
+    y = pl.store(other, [8, 0], y)
+    return y
+
+
 def lists(rng):
     pairs = np.zeros((LISTS, 2 * LENGTH), np.float32)
     pairs[:, ::2] = -np.sort(-rng.standard_normal((LISTS, LENGTH)), axis=1)
@@ -68,7 +78,13 @@ def ones(given):
     return {"where": np.array([one[:KEPT] + 100 for one in found], np.int32), "counts": counts}
 
 
+def bits(rng):
+    x = rng.integers(-(2**31), 2**31, (32, COLS), dtype=np.int64).astype(np.int32)
+    return {"x": x, "y": np.zeros((24, COLS), np.int32)}
+
+
 CASES = {
+    "windows": (bits, lambda given: {"y": np.concatenate((given["x"][16:24], given["x"][:16]))}),
     "merged": (lists, sorted_as_one),
     "counted": (digits, ones),
     "chosen": (
