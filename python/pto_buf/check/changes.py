@@ -2,19 +2,23 @@
 
 from pto_buf.check.facts import Facts, assigned, eliminated, range_of, with_range, with_residue
 from pto_buf.check.poly import Poly, plus, split, variable
-from pto_buf.check.program import Assign, Fresh, Leave, Program
+from pto_buf.check.program import Assign, Enter, Fresh, Leave, Program
 from pto_buf.check.questions import Asked, Exactly
 from pto_buf.check.reason import MOST_VALUES, Reason
-from pto_buf.check.terms import Term
+from pto_buf.check.terms import Term, constant_of
 
 
-def changed(one: Assign | Fresh | Leave, reason: Reason, program: Program, matters: frozenset[int]) -> Facts | None:
+def changed(
+    one: Assign | Fresh | Enter | Leave, reason: Reason, program: Program, matters: frozenset[int]
+) -> Facts | None:
     """The facts behind the instruction, None if they contradict each other; `matters`: the residues asked for there.
 
     Raises Asked.
     """
     if isinstance(one, Assign):
         return _assign(one, reason)
+    if isinstance(one, Enter):
+        return _enter(one, reason)
     if isinstance(one, Leave):
         return _leave(one, reason, matters)
     after = assigned(reason.scope, reason.facts, {one.var.key: None})
@@ -45,6 +49,14 @@ def _assign(one: Assign, reason: Reason) -> Facts | None:
     for key, limit in ranges:
         after = None if after is None else with_range(scope, after, variable(key), limit)
     return after
+
+
+def _enter(one: Enter, reason: Reason) -> Facts | None:
+    """A loop whose step is not positive has no meaning."""
+    if one.loop.step is None or constant_of(one.loop.step) is not None:
+        return reason.facts
+    step = reason.poly(one.loop.step)
+    return reason.facts if step is None else with_range(reason.scope, reason.facts, step, (1, None))
 
 
 def _leave(one: Leave, reason: Reason, residues: frozenset[int]) -> Facts | None:

@@ -239,14 +239,14 @@ class Explorer:
                         trail = Link(trail, Went(at, way))
                         if not way:
                             at = one.otherwise - 1
-                    case Assign() | Fresh() | Leave():
+                    case Assign() | Fresh() | Enter() | Leave():
                         after = changed(one, reason, self._whole.program, self._residues[at + 1])
                         if after is None:
                             return
                         facts = after
                     case Jump():
                         at = one.target - 1
-                    case Enter() | Next() | Signal() | Await():
+                    case Next() | Signal() | Await():
                         pass
                     case End():
                         self._effects.end(at, knowledge, trail)

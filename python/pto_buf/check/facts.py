@@ -6,6 +6,7 @@ which polynomials are followed, how exactly, and modulo what each variable may b
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import gcd
 
 from pto_buf.check.poly import (
@@ -29,6 +30,9 @@ from pto_buf.check.poly import (
     variable,
 )
 from pto_buf.check.terms import Node
+
+_REMEMBERED = 1 << 16
+"""Results about forms that are kept: a program asks the same few again and again."""
 
 Residue = tuple[int, int]
 """`(r, m)`: the value is r modulo m, 0 <= r < m."""
@@ -85,19 +89,25 @@ def range_of(scope: Scope, facts: Facts, poly: Poly) -> Range:
     found = _form_range(scope, facts, form)
     if not _is_variable(form):
         for other, known in facts.ranges.items():
-            if other == form:
-                continue
-            ratio = _ratio(form, other)
-            if ratio is not None:
-                rest = plus(form_poly(form), form_poly(other), -ratio)
-                rest_form, rest_factor = split(rest)
+            parts = _in_terms_of(form, other)
+            if parts is not None:
+                ratio, rest_form, rest_factor = parts
                 rest_range = _form_range(scope, facts, rest_form) if rest_form else (0, 0)
                 found = met(found, summed(scaled(known, ratio), scaled(rest_range, rest_factor)))
     return shifted(scaled(found, factor), poly.const)
 
 
 def _is_variable(form: Form) -> bool:
-    return sum(len(mono) for mono, _ in form) == 1
+    return len(form) == 1 and len(form[0][0]) == 1
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _in_terms_of(form: Form, other: Form) -> tuple[int, Form, int] | None:
+    """`(ratio, rest, factor)`: the form is `ratio * other + factor * rest`. None if the two have nothing in common."""
+    if other == form:
+        return None
+    ratio = _ratio(form, other)
+    return None if ratio is None else (ratio, *split(plus(form_poly(form), form_poly(other), -ratio)))
 
 
 def _ratio(form: Form, other: Form) -> int | None:
@@ -252,8 +262,9 @@ def assigned(scope: Scope, facts: Facts, values: Mapping[int, Poly | None]) -> F
     changed: dict[Form, None] = {}
     for key in values:
         changed.update(dict.fromkeys(scope.by_variable.get(key, ())))
+    new = tuple(values.items())
     for form in changed:
-        after = _after(form, values)
+        after = _after(form, new)
         if after is not None:
             known = clipped(range_of(scope, facts, after), *scope.forms[form])
             if known != EVERYTHING:
@@ -278,9 +289,10 @@ def _mentions(node: Node, keys: Mapping[int, object]) -> bool:
     return any(var.key in keys for var in variables(node))
 
 
-def _after(form: Form, values: Mapping[int, Poly | None]) -> Poly | None:
+@lru_cache(maxsize=_REMEMBERED)
+def _after(form: Form, new: tuple[tuple[int, Poly | None], ...]) -> Poly | None:
     """What the form, of new values, is in old ones."""
-    poly = form_poly(form)
+    poly, values = form_poly(form), dict(new)
     own = [key for key in poly.variables() if key in values]
     marks = {key: -1 - number for number, key in enumerate(own)}  # so that the new value of one is not replaced again
     for key in own:

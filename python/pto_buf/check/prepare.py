@@ -59,7 +59,7 @@ class _Preparer:
         if loop.counter is None or loop.lower is None or loop.upper is None or loop.step is None:
             return
         lower, upper, step = (constant_of(term) for term in (loop.lower, loop.upper, loop.step))
-        if lower is None or upper is None or not step or (upper - lower) // step <= LONGEST_COUNTED:
+        if lower is None or upper is None or (upper - lower) // max(step or 1, 1) <= LONGEST_COUNTED:
             return
         end = self._new(f"{upper}", Kind.FIXED)
         self._known[end.key] = upper

@@ -1,6 +1,6 @@
 """Terms under facts: exact where they can be, a question where an answer would make them so. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
@@ -124,13 +124,22 @@ class Reason:
                 return None if value is None else constant(value)
 
     def _extreme(self, term: Node) -> Poly | None:
+        chosen = self._chosen(term)
+        return None if chosen is None else self.poly(chosen)
+
+    def _chosen(self, term: Node) -> Term | None:
+        """Which operand of a minimum or maximum it is; None where that cannot be known here. Raises Asked."""
+        least = term.fn is Fn.MINS
+        for quotient, number, most in compared_quotients(term):
+            divided = self.poly(quotient.args[0]) if self._negative(quotient.args[0]) is False else None
+            if divided is not None:
+                below = self._at_most_zero(plus(divided, constant(-most)))
+                return None if below is None else quotient if below == least else number
         left, right = self.poly(term.args[0]), self.poly(term.args[1])
         if left is None or right is None:
             return None
         below = self._at_most_zero(plus(left, right, -1))
-        if below is None:
-            return None
-        return left if below == (term.fn is Fn.MINS) else right
+        return None if below is None else term.args[0] if below == least else term.args[1]
 
     def _at_most_zero(self, poly: Poly) -> bool | None:
         """None where the scope does not follow the polynomial. Raises Asked."""
@@ -222,6 +231,9 @@ class Reason:
         if divisor is not None and self._negative(term.args[0]) is False:
             residue = self.residue(term.args[0], divisor * modulus)
             return None if residue is None else residue // divisor % modulus
+        if term.fn in (Fn.MINS, Fn.MAXS):
+            chosen = self._chosen(term)
+            return None if chosen is None else self.residue(chosen, modulus)
         if term.fn is Fn.MUL:
             parts = [self.residue(arg, modulus) for arg in term.args]
             return None if parts[0] is None or parts[1] is None else parts[0] * parts[1] % modulus
@@ -341,6 +353,17 @@ def divisor_of(term: Node) -> int | None:
         amount = constant_of(term.args[1])
         return 1 << amount if amount is not None and 0 <= amount < term.width else None
     return None
+
+
+def compared_quotients(term: Node) -> Iterator[tuple[Node, Term, int]]:
+    """Of a minimum or maximum of a quotient and a number: both, and the most that is divided for a lesser quotient.
+
+    `x / 2` is at most 1 if `x` is at most 3, and not negative.
+    """
+    for one, other in (term.args, term.args[::-1]):
+        divisor, number = divisor_of(one) if isinstance(one, Node) else None, constant_of(other)
+        if isinstance(one, Node) and divisor is not None and number is not None and number >= 0:
+            yield one, other, divisor * number + divisor - 1
 
 
 def _remainder_range(fn: Fn, ranges: Sequence[Range]) -> Range:

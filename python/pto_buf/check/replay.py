@@ -20,6 +20,7 @@ from pto_buf.check.program import (
     Barrier,
     Branch,
     End,
+    Enter,
     Fresh,
     Jump,
     Leave,
@@ -106,7 +107,7 @@ class Replay:
                         return
                     case Branch():
                         at = at if reason.truth(one.condition) else one.otherwise - 1
-                    case Assign() | Fresh() | Leave():
+                    case Assign() | Fresh() | Enter() | Leave():
                         new = changed(one, reason, self._whole.program, self._residues[at + 1])
                         if new is None:
                             return

@@ -165,6 +165,8 @@ class _Walker:
                 case Jump():
                     at = one.target
                 case Enter():
+                    if one.loop.step is not None and self._value(one.loop.step) <= 0:
+                        raise RunError("a loop whose step is not positive")
                     self._trips = (*self._trips, (one.loop, 0))
                 case Next():
                     loop, trip = self._trips[-1]

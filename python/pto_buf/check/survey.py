@@ -22,7 +22,7 @@ from pto_buf.check.program import (
     WaitFlag,
     Window,
 )
-from pto_buf.check.reason import divisor_of, mask_of, modulus_of
+from pto_buf.check.reason import compared_quotients, divisor_of, mask_of, modulus_of
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of
 from pto_buf.check.whole import Whole
 
@@ -31,6 +31,8 @@ _MOST_ALTERNATIVES = 8
 _APART = (-4, 4)
 _EXACT = (-1, 17)
 """How far a number that selects a slot or a flag is followed exactly."""
+_MOST_EXACT = 63
+"""How far one is that is divided first."""
 
 
 def alternatives(term: Term) -> tuple[Poly, ...]:
@@ -73,6 +75,10 @@ class Forms:
         self.bounds: dict[Form, tuple[int, int]] = {}
         self.changes: dict[int, list[Poly]] = {}
         """What each variable may be replaced by."""
+        self._closed: dict[Form, tuple[int, int]] = {}
+        """The forms, with their bounds, of which it is followed what they turn into."""
+        self._stepped: dict[Form, None] = {}
+        """The forms that came from others by a step that is not known."""
 
     def need(self, poly: Poly, low: int, high: int) -> bool:
         """The values of the polynomial from `low` to `high` must be told apart. Whether that is news."""
@@ -133,6 +139,9 @@ class Forms:
                 pass
 
     def _pair(self, term: Node) -> None:
+        for quotient, _, most in compared_quotients(term):
+            for poly in alternatives(quotient.args[0]):
+                self.at_most_zero(plus(poly, constant(-most)))
         for left in alternatives(term.args[0]):
             for right in alternatives(term.args[1]):
                 self.at_most_zero(plus(left, right, -1))
@@ -153,9 +162,28 @@ class Forms:
             form, _ = split(Poly(tuple(((atom.key,), factor) for atom, factor in bare), 0))
             self.need(form_poly(form), *self._extent(form))
         for atom, _ in as_sum(term).parts:
-            if isinstance(atom, Node) and atom.fn is Fn.SELECT:
+            if not isinstance(atom, Node):
+                continue
+            if atom.fn is Fn.SELECT:
                 self.exactly(atom.args[1])
                 self.exactly(atom.args[2])
+            elif atom.fn in (Fn.MINS, Fn.MAXS):
+                self._few(atom, _EXACT[1])
+
+    def _few(self, term: Term, most: int) -> None:
+        """A term of which the values up to `most` have to be told apart."""
+        if isinstance(term, Node) and term.fn in (Fn.MINS, Fn.MAXS):
+            for quotient, _, largest in compared_quotients(term):
+                self._few(quotient.args[0], largest)
+            numbers = [number for number in map(constant_of, term.args) if number is not None]
+            if term.fn is Fn.MINS:
+                most = min([most, *numbers])
+            for arg in term.args:
+                self._few(arg, most)
+        elif isinstance(term, Var | Sum):
+            for poly in alternatives(term):
+                if poly.parts and most <= _MOST_EXACT:
+                    self.need(poly, _EXACT[0], most)
 
     def _extent(self, form: Form) -> tuple[int, int]:
         """From the lowest to the highest value that the form can have, if these are known."""
@@ -173,23 +201,34 @@ class Forms:
     def copy(self) -> "Forms":
         other = Forms(self._ends)
         other.bounds, other.changes = dict(self.bounds), self.changes
+        other._closed, other._stepped = dict(self._closed), dict(self._stepped)
         return other
 
     def close(self) -> None:
-        """Follows also what the polynomials turn into when variables take new values, or are replaced by equals."""
-        fresh = list(self.bounds)
+        """Follows also what the polynomials turn into when variables take new values, or are replaced by equals.
+
+        What steps by a number that is not known is followed one step far: further steps follow from the first.
+        """
+        fresh = [form for form, bounds in self.bounds.items() if self._closed.get(form) != bounds]
         for _ in range(6):
-            found: list[Form] = []
+            found: dict[Form, None] = {}
             for form in fresh:
                 for key in form_variables(form):
                     for value in self.changes.get(key, ()):
                         after = replaced(form_poly(form), key, value)
                         target, _ = split(after)
-                        if target and target != form and self.need(after, *self.bounds[form]):
-                            found.append(target)
+                        steps = key in value.variables() and plus(after, form_poly(form), -1).exact is None
+                        stepped = form in self._stepped
+                        if not target or target == form or (steps and stepped):
+                            continue
+                        if self.need(after, *self.bounds[form]):
+                            found[target] = None
+                            if steps or stepped:
+                                self._stepped[target] = None
+            self._closed.update({form: self.bounds[form] for form in fresh})
             if not found:
                 return
-            fresh = found
+            fresh = list(found)
 
 
 def forms_of(program: Program, code: Code, ends: Mapping[int, tuple[int, int]]) -> Forms:
@@ -229,6 +268,8 @@ def _visit_loop(forms: Forms, loop: Loop) -> None:
     if loop.counter is None or loop.lower is None or loop.upper is None or loop.step is None:
         return
     counter = variable(loop.counter.key)
+    for poly in alternatives(loop.step):
+        forms.at_most_zero(poly)
     step = constant_of(loop.step) or 1
     for upper in alternatives(loop.upper):
         forms.need(plus(upper, counter, -1), 1 - step, 0)

@@ -18,6 +18,9 @@ _FEW = 64
 Values = frozenset[int] | None
 """None: anything."""
 
+_KEEP_SIGN = frozenset({Fn.MUL, Fn.DIVS, Fn.DIVU, Fn.FLOORDIV, Fn.CEILDIV, Fn.SHRS, Fn.SHRU, Fn.MINS})
+"""Operators whose value is not negative where their operands are not."""
+
 _Parts: TypeAlias = dict[Var | Node, frozenset[int]]
 
 
@@ -81,7 +84,10 @@ class ValueSets:
         if isinstance(term, Sum):
             return term.const >= 0 and all(factor > 0 and self._is_not_negative(atom) for atom, factor in term.parts)
         values = self._of_node(term)
-        return values is not None and min(values, default=0) >= 0
+        if values is not None:
+            return min(values, default=0) >= 0
+        signs = map(self._is_not_negative, term.args)
+        return any(signs) if term.fn is Fn.MAXS else term.fn in _KEEP_SIGN and all(signs)
 
     def ends(self) -> dict[int, tuple[int, int]]:
         """The lowest and the highest value of each variable that has few."""

@@ -1,0 +1,89 @@
+"""Index terms that need more than a remainder: least and greatest of quotients, flat indices, steps that are not known."""
+
+import pytest
+
+from check.kernels import Kernel
+from check.programs import program_of
+from pto_buf.check.findings import Status
+from pto_buf.check.model import model_of
+from pto_buf.check.prove import prove
+from pto_buf.hw import A2A3
+
+MODEL = model_of(A2A3)
+
+
+def ring(fill: str, use: str, slots: int, step: str | int = 1) -> str:
+    kernel = Kernel("n m")
+    kernel.slots("P", slots)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", slots)
+    with kernel.loop("i", 0, "n", step):
+        kernel.turn(fill, use)
+    kernel.drain("V>MTE2", slots)
+    kernel.barrier()
+    return kernel.text()
+
+
+@pytest.mark.parametrize(
+    ("slot", "slots"),
+    [
+        ("min(i // 2, 1)", 2),
+        ("min((i + 1) // 3, 2)", 3),
+        ("max(i // 2, 1) % 2", 2),
+        ("min(max(i - 2, 0), 2)", 3),
+        ("min(i // 2, 1) + min(i // 4, 1)", 3),
+        ("min(i * m, 1)", 2),
+    ],
+)
+def test_slots_that_a_bound_chooses(slot: str, slots: int):
+    assert prove(program_of(ring(slot, slot, slots)), MODEL).status is Status.PROVEN
+
+
+@pytest.mark.parametrize(
+    ("fill", "use"),
+    [("min(i // 2, 1)", "min((i + 1) // 2, 1)"), ("max(i // 2, 1) % 2", "i // 2 % 2"), ("min(i // 2, 1)", "i // 2")],
+)
+def test_slots_that_part_in_some_trip(fill: str, use: str):
+    verdict = prove(program_of(ring(fill, use, 2)), MODEL)
+    assert verdict.status is Status.WRONG
+    assert all(finding.run for finding in verdict.findings)
+
+
+def flat(place: str, outer_step: str | int = 1) -> str:
+    """Blocks of one array are loaded, changed and stored again, at a place that both counters make."""
+    kernel = Kernel("n m")
+    kernel.slots("P", 2)
+    kernel.prime("MTE3>MTE2", 2)
+    with kernel.loop("i", 0, "n", outer_step), kernel.loop("j", 0, "m"):
+        kernel.wait("MTE3>MTE2", "j % 2")
+        kernel.load("P[j % 2]", "g", place)
+        kernel.fence("MTE2>V", "j % 2")
+        kernel.vector("P[j % 2]", "P[j % 2]")
+        kernel.fence("V>MTE3", "j % 2")
+        kernel.store("P[j % 2]", "g", place)
+        kernel.set("MTE3>MTE2", "j % 2")
+    kernel.drain("MTE3>MTE2", 2)
+    kernel.barrier()
+    return kernel.text()
+
+
+def test_flat_indices_are_apart():
+    assert prove(program_of(flat("(i * m + j) * 16")), MODEL).status is Status.PROVEN
+
+
+def test_flat_indices_that_meet():
+    verdict = prove(program_of(flat("(i * 2 + j) * 16")), MODEL)
+    assert [finding.fault.value for finding in verdict.findings] == ["global-read-after-write"]
+
+
+@pytest.mark.parametrize(("step", "place", "status"), [("n", "i", Status.PROVEN), ("m", "i // 2", Status.WRONG)])
+def test_steps_that_are_not_known(step: str, place: str, status: Status):
+    """A step is positive, since a loop with another one has no meaning; nor is it ever run."""
+    kernel = Kernel("n m")
+    kernel.slots("P")
+    kernel.load("P")
+    kernel.fence("MTE2>MTE3")
+    with kernel.loop("i", 0, "100", step):
+        kernel.store("P", row=f"({place}) * 16")
+    kernel.barrier()
+    assert prove(program_of(kernel.text()), MODEL).status is status
