@@ -1,4 +1,4 @@
-"""Index terms that need more than a remainder: least and greatest of quotients, flat indices, steps that are not known."""
+"""Index terms beyond remainders: least and greatest of quotients, flat indices, steps that are not known."""
 
 import pytest
 
