@@ -18,13 +18,19 @@ from pto_buf.lowering.hoisting import repeatable
 RETURNS = "ptobuf.returns"
 """On an event that is only there so that an id serves again: it is not reduced away."""
 
+IMPLIED = "ptobuf.implied"
+"""On a set or wait: others order all that it orders."""
+
 LOST = "ptobuf.lost_overlap"
 """On a function: what overlap its fences gave up, in words."""
 
 DROPPED = "ptobuf.dropped_events"
 """On a function: how many events reduction found implied by others."""
 
-NOTES = (LOST, DROPPED)
+DROPPED_PAIRS = "ptobuf.dropped_pairs"
+"""On a function: how many sets reduction found implied by others, of events of which other sets stay."""
+
+NOTES = (LOST, DROPPED, DROPPED_PAIRS)
 
 
 def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:

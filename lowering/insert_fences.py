@@ -30,7 +30,7 @@ from pto_buf.fences.pools import Pool, Reach
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.lowering.constants import INDEX, Constants
-from pto_buf.lowering.fenced import LOST, RETURNS, reserved_flags
+from pto_buf.lowering.fenced import IMPLIED, LOST, RETURNS, reserved_flags
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
 from pto_buf.memory.footprint import set_bytes
@@ -262,7 +262,10 @@ class _Writer:
 
 def _signal(action: Action, lane: SSAValue, events: Sequence[SSAValue]) -> Operation:
     assert action.event is not None
-    return (WaitOp if action.waits else SetOp)(events[action.event], lane)
+    op = (WaitOp if action.waits else SetOp)(events[action.event], lane)
+    if action.implied:
+        op.attributes[IMPLIED] = UnitAttr()
+    return op
 
 
 _Put = Callable[[Operation], Operation]

@@ -1,17 +1,22 @@
 """Drops the events that other events imply; see `pto_buf.fences.reduction` for the rules."""
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp, IfOp, YieldOp
+from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
 
+from pto_buf.dialect.ptobuf import EventOp, SetOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.fences.reduction import Ends, droppable
 from pto_buf.hw import Target
-from pto_buf.lowering.fenced import DROPPED, RETURNS, read_fenced
+from pto_buf.lowering.fenced import DROPPED, DROPPED_PAIRS, IMPLIED, RETURNS, read_fenced
+from pto_buf.lowering.hoisting import repeatable
 
 
 @dataclass(frozen=True)
@@ -27,15 +32,40 @@ class ReduceFencesPass(ModulePass):
 
 
 def _reduce(function: FuncOp, target: Target) -> None:
+    """First what insertion has marked, then what the order of the sets and waits alone shows to be implied."""
+    marked = [op for op in function.walk() if IMPLIED in op.attributes]
+    sets = Counter(op.event for op in marked if isinstance(op, SetOp))
+    for op in marked:
+        _erase(op)
+    unused = [op for op in function.walk() if isinstance(op, EventOp) and not op.event.uses]
+    pairs = sum(count for event, count in sets.items() if event.uses)
+    for op in unused:
+        op.detach()
+        op.erase()
     events, body = read_fenced(function, target)
     ends = [Ends(event.event.type.data.src, event.event.type.data.dst) for event in events]
     keep = {number for number, event in enumerate(events) if RETURNS in event.attributes}
     found = droppable(ends, body, keep)
-    function.attributes[DROPPED] = IntegerAttr(len(found), i64)
+    function.attributes[DROPPED] = IntegerAttr(len(found) + len(unused), i64)
+    function.attributes[DROPPED_PAIRS] = IntegerAttr(pairs, i64)
     for dropped in found:
         event = events[dropped.event]
         for use in tuple(event.event.uses):
-            use.operation.detach()
-            use.operation.erase()
+            _erase(use.operation)
         event.detach()
         event.erase()
+
+
+def _erase(op: Operation) -> None:
+    """Erases a set or wait, and the loop or branch around it if that was made for it and is empty now."""
+    outer = op.parent_op()
+    op.detach()
+    op.erase()
+    while isinstance(outer, ForOp | IfOp) and not outer.results and not any(map(_does_anything, outer.regions)):
+        op, outer = outer, outer.parent_op()
+        op.detach()
+        op.erase()
+
+
+def _does_anything(region: Region) -> bool:
+    return any(not isinstance(op, YieldOp) and not repeatable(op) for block in region.blocks for op in block.ops)

@@ -61,6 +61,8 @@ class Action:
     trip: tuple["Action", ...] = ()
     once: tuple[Once, ...] = ()
     """Only in these trips."""
+    implied: bool = False
+    """Others order all that it orders; it is to be left out."""
 
 
 _RANKS = {Do.SET: Rank.SET, Do.PRIME: Rank.PRIME, Do.WAIT: Rank.WAIT, Do.DRAIN: Rank.WAIT}

@@ -7,12 +7,13 @@ hands over by handshake. Whatever is given up is said.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pto_buf.fences.actions import Planner
+from pto_buf.fences.actions import Action, PlannedEvent, Planner
 from pto_buf.fences.groups import Member, RingGroup, joined, ring_groups
 from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events
+from pto_buf.fences.implied import implied, remaining
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.once import Mover
 from pto_buf.fences.outline import outline
@@ -91,25 +92,47 @@ class _Search:
 
 
 def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fitted:
-    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice."""
+    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice.
+
+    Sets and waits that others imply are marked.
+    """
     search = _Search(fenced)
     while True:
         planner = search.planned(None)
         short = _shortage(planner, tree, reserved)
         if short is None:
-            planner = _inside(planner, search, tree, reserved)
-            lost = (*search.lost.values(), *_returns(planner, search.groups))
+            planner, outside = _inside(planner, search, tree, reserved)
+            lost = (*search.lost.values(), *outside, *_returns(planner, search.groups))
+            _mark(planner, tree, reserved)
             return Fitted(tuple(search.pools.values()), planner, lost)
         search.give_up(short)
 
 
-def _inside(planner: Planner, search: _Search, tree: Tree, reserved: Reserved) -> Planner:
-    """The plan with fences inside of loops that surely run, where the ids are enough for that."""
+def _inside(planner: Planner, search: _Search, tree: Tree, reserved: Reserved) -> tuple[Planner, Sequence[Lost]]:
+    """The plan with fences inside of loops that surely run, where the ids are enough for that; what stays outside."""
     mover = Mover(tree)
     if not mover.has_loops or any(event.returns for event in planner.events):
-        return planner
-    moved = search.planned(mover)
-    return planner if _shortage(moved, tree, reserved) is not None else moved
+        return planner, ()
+    lost: list[Lost] = []
+    while True:
+        moved = search.planned(mover)
+        short = _shortage(moved, tree, reserved)
+        if short is None:
+            return moved, lost
+        outside = [group for group in search.groups if group.joins(short.src, short.dst) and mover.moves(group)]
+        if not outside:
+            return planner, lost
+        for group in outside:
+            lost.append(_stays_outside(group, mover.moves(group), short))
+            mover.leave(group)
+
+
+def _stays_outside(group: RingGroup, fences: int, short: Shortage) -> Lost:
+    pool = group.members[0].fences.pool
+    number = f"{fences} fence{'s' if fences > 1 else ''}"
+    reason = f"{number} stay{'s' if fences == 1 else ''} outside of loops, since {short.src} to {short.dst} has too few"
+    cost = "what stands in a loop before the first access waits with it, what waits for the last one waits for the loop"
+    return Lost(pool.sets[0], group.name, f"{reason} event ids", cost)
 
 
 def _returns(planner: Planner, groups: Sequence[RingGroup]) -> Iterator[Lost]:
@@ -137,29 +160,53 @@ def _keeps_promise(fences: PoolFences, placed: Placed) -> bool:
 
 
 def _shortage(planner: Planner, tree: Tree, reserved: Reserved) -> Shortage | None:
-    """Whether the ids are too few. Adds the returns to the plan that make them enough, where that helps."""
-    kept, lanes, body = _reduced(planner, tree)
-    found = number_events(lanes, body, reserved)
-    if not isinstance(found, Shortage):
+    """Whether the ids are too few. Marks what others imply, or adds the returns, where that makes them enough."""
+    found = _numbered(planner.events, planner.actions, tree, reserved)
+    if not isinstance(found, Shortage) or _mark(planner, tree, reserved):
         return None
+    kept, lanes, body = _reduced(planner.events, planner.actions, tree)
     returns = missing_returns(lanes, body, reserved)
     if not returns:
         return found
     for missing in returns:
         planner.come_back(kept[missing.waited], kept[missing.set_again])
-    _, lanes, body = _reduced(planner, tree)
-    again = number_events(lanes, body, reserved)
+    again = _numbered(planner.events, planner.actions, tree, reserved)
     return again if isinstance(again, Shortage) else None
 
 
-def _reduced(planner: Planner, tree: Tree) -> tuple[list[int], list[Lanes], Body]:
+def _mark(planner: Planner, tree: Tree, reserved: Reserved) -> bool:
+    """Marks what others imply, if the ids suffice without it: what is left may tell less of when an id serves again."""
+    found = implied(tree, planner.events, planner.actions)
+    if found.any and isinstance(_numbered(planner.events, found.actions, tree, reserved), Shortage):
+        return False
+    planner.actions = list(found.actions)
+    for number in found.doubtful:
+        event = planner.events[number]
+        planner.events[number] = replace(event, why=f"{event.why}; {_DOUBT}" if _DOUBT not in event.why else event.why)
+    return found.any
+
+
+_DOUBT = "some of it is not needed in trial runs, which could not be shown for every run"
+
+
+def _numbered(
+    events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, reserved: Reserved
+) -> Mapping[int, int] | Shortage:
+    _, lanes, body = _reduced(events, actions, tree)
+    return number_events(lanes, body, reserved)
+
+
+def _reduced(
+    events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree
+) -> tuple[list[int], list[Lanes], Body]:
     """The events that reduction will leave: their numbers in the plan, their lanes, and the body that names them."""
-    body = outline(tree, planner.actions)
-    events = planner.events
+    left = remaining(actions)
+    body = outline(tree, left)
+    used = {part.event for action in left for part in (action.trip or (action,))}
     ends = [Ends(event.src, event.dst) for event in events]
     keep = {number for number, event in enumerate(events) if event.returns}
     gone = {dropped.event for dropped in droppable(ends, body, keep)}
-    kept = [number for number in range(len(events)) if number not in gone]
+    kept = [number for number in range(len(events)) if number not in gone and number in used]
     place = {number: index for index, number in enumerate(kept)}
     lanes = [Lanes(events[number].src, events[number].dst, events[number].lanes) for number in kept]
     return kept, lanes, _without(body, place)

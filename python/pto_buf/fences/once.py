@@ -43,6 +43,8 @@ class Mover:
 
     def __init__(self, tree: Tree):
         self._ops: dict[Pipe, list[int]] = {}
+        self._left: set[str] = set()
+        """Names of the rings whose fences stay where they are."""
         self.has_loops = False
         """Whether there is any loop to move a fence into."""
         for block in tree.blocks:
@@ -53,6 +55,15 @@ class Mover:
                         self._ops.setdefault(pipe, []).append(node.key)
         for keys in self._ops.values():
             keys.sort()
+
+    def moves(self, group: RingGroup) -> int:
+        """How many fences of the rings have a better place."""
+        inside = self.inside(group)
+        return sum(self.moved(group, inside, use) is not None for use in group.uses())
+
+    def leave(self, group: RingGroup) -> None:
+        """From now on the fences of these rings stay where they are."""
+        self._left.add(group.name)
 
     @staticmethod
     def inside(group: RingGroup) -> Sequence[Inside]:
@@ -69,7 +80,12 @@ class Mover:
     def moved(self, group: RingGroup, inside: Sequence[Inside], use: Use) -> Moved | None:
         """Where a set or wait goes; None if it stays."""
         enters = use.do is Do.WAIT and not use.behind
-        if not (enters or (use.do is Do.SET and use.behind)) or use.way is not None or use.closing is not None:
+        if (
+            group.name in self._left
+            or not (enters or (use.do is Do.SET and use.behind))
+            or use.way is not None
+            or use.closing is not None
+        ):
             return None
         pipe = use.event.dst if enters else use.event.src
         for member, around in zip(group.members, inside, strict=True):

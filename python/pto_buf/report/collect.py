@@ -16,11 +16,11 @@ from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, SetOp, SlotSelectOp, W
 from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
 from pto_buf.hw import Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
-from pto_buf.lowering.fenced import DROPPED, LOST
+from pto_buf.lowering.fenced import DROPPED, DROPPED_PAIRS, LOST
 from pto_buf.memory.footprint import slot_bytes, slot_stride
 from pto_buf.report.allocation import Resident
 from pto_buf.report.expressions import branch_head, loop_head, words
-from pto_buf.report.fences import EventLine, Executed
+from pto_buf.report.fences import Dropped, EventLine, Executed
 from pto_buf.report.order import Issue, Line, Nest
 from pto_buf.sim.naming import SlotRange
 from pto_buf.source import place_of
@@ -120,9 +120,13 @@ def _event(op: EventOp) -> EventLine:
     )
 
 
-def dropped(function: FuncOp) -> int:
-    """How many events of a fenced kernel were left out because others imply them."""
-    found = function.attributes.get(DROPPED)
+def dropped(function: FuncOp) -> Dropped:
+    """What of a fenced kernel was left out because other fences imply it."""
+    return Dropped(_noted(function, DROPPED), _noted(function, DROPPED_PAIRS))
+
+
+def _noted(function: FuncOp, name: str) -> int:
+    found = function.attributes.get(name)
     return found.value.data if isinstance(found, IntegerAttr) else 0
 
 

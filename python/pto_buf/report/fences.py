@@ -29,20 +29,34 @@ class Executed:
     barriers: int
 
 
+@dataclass(frozen=True)
+class Dropped:
+    """What others imply: whole events, and sets of events of which others stay, with their waits."""
+
+    events: int = 0
+    sets: int = 0
+
+
 def fences_text(
-    events: Sequence[EventLine], barriers: int, executed: Executed | None, dropped: int = 0, lost: Sequence[str] = ()
+    events: Sequence[EventLine],
+    barriers: int,
+    executed: Executed | None,
+    dropped: Dropped = Dropped(),
+    lost: Sequence[str] = (),
 ) -> str:
     """One numbered line for each event with its reason below it, then the barriers and what a run executes.
 
-    `dropped`: events that others imply. `lost`: overlap that was given up, and what that costs.
+    `dropped`: what others imply. `lost`: overlap that was given up, and what that costs.
     """
     lines: list[str] = []
     for number, event in enumerate(events, start=1):
         ids = ", ".join(str(number) for number in event.ids)
         lines.append(f"  {number:>2}  {event.src} -> {event.dst}  ids {ids}  {event.name}")
         lines.append(f"      {event.why}")
-    if dropped:
-        lines.append(f"  events left out because others imply them: {dropped}")
+    if dropped.events:
+        lines.append(f"  events left out because others imply them: {dropped.events}")
+    if dropped.sets:
+        lines.append(f"  sets left out with their waits, of events that stay: {dropped.sets}")
     lines.append(f"  barriers on one pipe: {barriers}; and the last one over all pipes")
     if executed is not None:
         lines.append(f"  a run executes {executed.pairs} set/wait pairs and {executed.barriers} barriers on one pipe")

@@ -1,0 +1,154 @@
+"""Marks the sets and waits that a plan can do without, pair by pair: others order all that they order, in every run.
+
+A trial run says which pairs add nothing to it. If it is the only run there is, that is all; else each of them has to be
+shown not to be needed on any way through the program, with those that went before it gone.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from pto_buf.fences.actions import Action, PlannedEvent
+from pto_buf.fences.layout import Layout, layout, numbered
+from pto_buf.fences.runs import always, numbers
+from pto_buf.fences.tree import Tree
+from pto_buf.fences.trial import Trial
+from pto_buf.fences.ways import Pair, TiredError, Ways
+
+_RUNS = 4
+"""Trial runs of a program with unknown numbers. They only say which pairs are worth looking at."""
+_ITEMS_EACH = 100
+"""Items that may be come by to show pairs needless, for each one of the program."""
+_ITEMS = 20_000
+"""The same, for a small program."""
+
+
+@dataclass(frozen=True)
+class Implied:
+    actions: tuple[Action, ...]
+    """With those marked that others imply."""
+    any: bool
+    """Whether there are any."""
+    doubtful: tuple[int, ...]
+    """Events of which trial runs do not need all, which could not be shown of every run."""
+
+
+def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action]) -> Implied:
+    """What others imply of a plan. Pairs that only make an id serve again stay."""
+    laid_out = layout(tree, actions)
+    found = _found(tree, events, laid_out)
+    shown = found.pairs if found.exact else _shown(Ways(tree, events, laid_out, _most_items(tree)), found.pairs)
+    gone = frozenset(mark for pair in shown for mark in pair.marks)
+    if gone:
+        actions = [_marked(action, of_action, gone) for action, of_action in numbered(actions)]
+    doubtful = dict.fromkeys(pair.event for pair in found.pairs if not pair.marks <= gone)
+    return Implied(tuple(actions), bool(gone), tuple(doubtful))
+
+
+def _most_items(tree: Tree) -> int:
+    return _ITEMS + _ITEMS_EACH * tree.size
+
+
+def _shown(ways: Ways, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
+    """The pairs that go, one after the other."""
+    shown: list[Pair] = []
+    try:
+        for pair in pairs:
+            if ways.imply(pair):
+                ways.gone |= pair.marks
+                shown.append(pair)
+    except TiredError:
+        pass
+    return tuple(shown)
+
+
+def remaining(actions: Sequence[Action]) -> list[Action]:
+    """The actions without the marked ones."""
+    left: list[Action] = []
+    for action in actions:
+        trip = tuple(part for part in action.trip if not part.implied)
+        if not action.implied and bool(trip) == bool(action.trip):
+            left.append(replace(action, trip=trip) if trip != action.trip else action)
+    return left
+
+
+def _marked(action: Action, of_action: Sequence[int], gone: frozenset[int]) -> Action:
+    if action.trip:
+        parts = zip(action.trip, of_action, strict=True)
+        return replace(action, trip=tuple(replace(part, implied=number in gone) for part, number in parts))
+    return replace(action, implied=True) if gone.intersection(of_action) else action
+
+
+@dataclass(frozen=True)
+class _Found:
+    pairs: tuple[Pair, ...]
+    """Without which every trial run is as it was, all together if `exact`."""
+    exact: bool
+
+
+def _found(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Found:
+    needed: dict[int, None] = {}
+    met: dict[tuple[int, int], None] = {}
+    rivals: dict[tuple[int, ...], None] = {}
+    exact = False
+    for unknown in _numbers(max((site.access.slots.count for site in tree.sites), default=1)):
+        run = Trial(tree, events, laid_out, unknown)
+        done = run.go()
+        if done or run.tired:
+            run.end()
+            needed.update(run.needed)
+            met.update(run.pairs)
+            rivals.update(run.rivals)
+        exact = done and not run.chose
+        if not run.chose:
+            break
+    pairs = _pairs(laid_out, met)
+    of_mark = {mark: number for number, pair in enumerate(pairs) for mark in pair.marks}
+    stays = {of_mark[mark] for mark in needed if mark in of_mark}
+    stays |= {number for number, pair in enumerate(pairs) if events[pair.event].returns}
+    open_ = [number for number in range(len(pairs)) if number not in stays]
+    if exact:
+        open_ = list(_without_rivals(open_, [[of_mark[mark] for mark in group] for group in rivals], stays))
+    return _Found(tuple(pairs[number] for number in open_), exact)
+
+
+def _numbers(slots: int) -> Iterator[Iterator[int]]:
+    """A long run, then the shortest ones."""
+    yield always(2 * slots + 5)
+    yield from islice(numbers(slots), _RUNS - 1)
+
+
+def _pairs(laid_out: Layout, met: Mapping[tuple[int, int], None]) -> list[Pair]:
+    """The sets and waits that met one another, in the order of their first ones."""
+    leader = list(range(len(laid_out.marks)))
+
+    def find(mark: int) -> int:
+        while leader[mark] != mark:
+            leader[mark] = leader[leader[mark]]
+            mark = leader[mark]
+        return mark
+
+    for set_, wait in met:
+        one, other = find(set_), find(wait)
+        leader[max(one, other)] = min(one, other)
+    groups: dict[int, list[int]] = {}
+    for mark in dict.fromkeys(mark for pair in met for mark in pair):
+        groups.setdefault(find(mark), []).append(mark)
+    return [Pair(laid_out.marks[first].event, frozenset(groups[first])) for first in sorted(groups)]
+
+
+def _without_rivals(open_: Sequence[int], rivals: Sequence[Sequence[int]], stays: set[int]) -> Iterator[int]:
+    """As many of the open pairs as leave one of each group of rivals."""
+    groups: dict[int, list[int]] = {}
+    left: list[int] = []
+    for number, group in enumerate(rivals):
+        members = dict.fromkeys(group)
+        left.append(len(members))
+        for pair in members:
+            groups.setdefault(pair, []).append(number)
+    for pair in open_:
+        mine = groups.get(pair, [])
+        if all(left[group] > 1 for group in mine):
+            for group in mine:
+                left[group] -= 1
+            yield pair

@@ -1,0 +1,150 @@
+"""Which sets and waits a run could do without: they tell their pipe nothing that it does not get to know anyway.
+
+A set and its wait are an edge between two *points*: what the source has done and waited for, and the spot of the
+destination up to its next operation or set. Where other edges lead from the same point, or a later one of the source,
+to the same spot or an earlier one of the destination, the edge adds nothing. All such edges can go together, since the
+longest ways between two points are made of edges that stay; of several edges between the same two points one stays.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pto_buf.fences.actions import Action, PlannedEvent
+from pto_buf.fences.layout import Closed, Guarded, Item, Layout, Mark
+from pto_buf.fences.phases import Closing
+from pto_buf.fences.runs import Run
+from pto_buf.fences.tree import Site, Tree
+from pto_buf.hw import Pipe
+from pto_buf.slots.program import Loop, Node, Op
+
+_Clock = dict[Pipe, int]
+_Point = tuple[Pipe, int]
+"""A pipe, and how much it has done."""
+
+
+@dataclass(frozen=True)
+class _Token:
+    by: int
+    """The number of the set."""
+    point: _Point
+    clock: Mapping[Pipe, int]
+    """What the source knew."""
+
+
+@dataclass(frozen=True)
+class _Edge:
+    waited: int
+    """The number of the wait."""
+    token: _Token
+
+
+class Trial(Run):
+    """One run. `pairs`: which sets met which waits. `needed`: sets that tell something that no other edge tells.
+
+    `rivals`: for each spot, sets from the same point of which one has to stay.
+    """
+
+    def __init__(self, tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout, unknown: Iterator[int]):
+        super().__init__(tree, tree.sites, unknown)
+        self.events = events
+        self.laid_out = laid_out
+        self.pairs: dict[tuple[int, int], None] = {}
+        self.needed: dict[int, None] = {}
+        self.rivals: dict[tuple[int, ...], None] = {}
+        self._done: _Clock = dict.fromkeys(Pipe, 0)
+        self._known: dict[Pipe, _Clock] = {pipe: dict.fromkeys(Pipe, 0) for pipe in Pipe}
+        self._tokens: dict[tuple[int, int], _Token] = {}
+        self._spot: dict[Pipe, list[_Edge]] = {pipe: [] for pipe in Pipe}
+        """The waits of each pipe since its last operation or set."""
+
+    def end(self) -> None:
+        """Called behind the run: the last barrier tells every pipe everything, and what was set stays set."""
+        for token in self._tokens.values():
+            self.needed[token.by] = None
+        for edges in self._spot.values():
+            self.pairs.update(((edge.token.by, edge.waited), None) for edge in edges)
+
+    def before(self, node: Node) -> None:
+        for item in self.laid_out.gaps[node.key, False]:
+            self._act(item)
+
+    def behind(self, node: Node) -> None:
+        for item in self.laid_out.gaps[node.key, True]:
+            self._act(item)
+
+    def op(self, op: Op, accesses: Sequence[tuple[Site, int]]) -> None:
+        for pipe in op.pipes:
+            self._close(pipe)
+            self._done[pipe] += 1
+
+    def _act(self, item: Item) -> None:
+        match item:
+            case Mark():
+                self._signal(item)
+            case Guarded(marks):
+                if all(self.value(one.counter) == one.value for one in marks[0].action.once):
+                    self._signals(marks)
+            case Closed(Loop() as loop, Action(closing=Closing() as closing), marks):
+                for counter in self.trips_behind(loop, closing.lag, closing.to_lag):
+                    self.trip(loop, counter)
+                    self._signals(marks)
+                    self.carry(loop)
+            case Closed():
+                self._signals(item.marks)
+            case _:
+                pass
+
+    def _signals(self, marks: Sequence[Mark]) -> None:
+        for mark in marks:
+            self._signal(mark)
+
+    def _signal(self, mark: Mark) -> None:
+        number, action = mark.number, mark.action
+        event = self.events[mark.event]
+        lane = action.lane if isinstance(action.lane, int) else self.value(action.lane.access.term)
+        key = mark.event, lane if action.modulus is None else lane % action.modulus
+        if action.waits:
+            token = self._tokens.pop(key, None)
+            if token is not None:
+                self._spot[event.dst].append(_Edge(number, token))
+            if event.dst is Pipe.S:  # it issues everything, so all that follows comes behind its waits
+                self._close(Pipe.S)
+        else:
+            self._close(event.src)
+            known = self._known[event.src]
+            self._tokens[key] = _Token(number, (event.src, self._done[event.src]), dict(known))
+
+    def _close(self, pipe: Pipe) -> None:
+        """Ends a spot: the pipe now knows what its waits tell."""
+        edges = self._spot[pipe]
+        if not edges:
+            return
+        self._spot[pipe] = []
+        known = self._known[pipe]
+        points: dict[_Point, dict[int, None]] = {}
+        clocks: dict[_Point, Mapping[Pipe, int]] = {}
+        for edge in edges:
+            self.pairs[edge.token.by, edge.waited] = None
+            points.setdefault(edge.token.point, {})[edge.token.by] = None
+            clocks[edge.token.point] = edge.token.clock
+        for point, sets in points.items():
+            src, done = point
+            around = max(
+                (
+                    other[1] if other[0] is src else clock.get(src, -1)
+                    for other, clock in clocks.items()
+                    if other != point
+                ),
+                default=-1,
+            )
+            if max(known[src], around) >= done:
+                continue
+            if len(sets) == 1:
+                self.needed.update(sets)
+            else:
+                self.rivals[tuple(sorted(sets))] = None
+        for (src, done), clock in clocks.items():
+            for other, number in clock.items():
+                known[other] = max(known[other], number)
+            known[src] = max(known[src], done)
+        self._done[pipe] += 1
