@@ -34,7 +34,12 @@ def create_tile_buffers(args: Arguments) -> Value:
             help="slots are laid out when the kernel is compiled: take a number, or a global of the file that is one",
         )
     if not 1 <= count <= MAX_SLOTS:
-        raise ctx.error(args.place("count"), f"a slot set has 1 to {MAX_SLOTS} slots, not {count}", kind=COUNT)
+        raise ctx.error(
+            args.place("count"),
+            f"a slot set has 1 to {MAX_SLOTS} slots, not {count}",
+            kind=COUNT,
+            help="two or three are enough to let a load go on while the slot before is read",
+        )
     space = args.space("memory_space", None)
     if space is None or space is Space.GM:
         raise ctx.error(
@@ -100,7 +105,7 @@ def release(args: Arguments) -> Value:
             message = f"releases the slot set '{value.name}'; a release ends the lease of one slot"
         case _:
             message = f"only a slot can be released, this is {describe(value)}"
-    raise ctx.error(args.node, message, kind=RELEASE)
+    raise ctx.error(args.node, message, kind=RELEASE, help="name the slot, or what an op has left in it")
 
 
 def length(slots: SlotSet) -> Static:

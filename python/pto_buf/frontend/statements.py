@@ -204,7 +204,8 @@ def _bind(ctx: Context, target: ast.expr, value: Value) -> None:
             items = sequence(value)
             if items is None or len(items) != len(target.elts):
                 found = describe(value) if items is None else f"{len(items)} values"
-                raise ctx.error(target, f"{len(target.elts)} names cannot be bound to {found}", kind=SHAPE)
+                lever = f"a slot each: {value.name}[0]" if isinstance(value, SlotSet) else None
+                raise ctx.error(target, f"{len(target.elts)} names cannot be bound to {found}", kind=SHAPE, help=lever)
             for part, item in zip(target.elts, items, strict=True):
                 _bind(ctx, part, item)
         case ast.Subscript():

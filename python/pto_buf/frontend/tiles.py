@@ -11,18 +11,18 @@ from xdsl.ir import Attribute, SSAValue
 from pto_buf.dialect.attributes import attr_of
 from pto_buf.dialect.ptobuf import INTO_BY_DSL, STORE_BY_DSL, AllocSlotsOp, SlotSelectOp
 from pto_buf.dialect.table import rows_by_dsl
-from pto_buf.dialect.table.row import OpRow, TableError, Use
+from pto_buf.dialect.table.row import OpRow, Role, TableError, Use
 from pto_buf.dialect.table.row import Value as TableValue
 from pto_buf.dialect.tile_op import constant_of, spec_of
 from pto_buf.dialect.types import SlotType, TileBufType, tile_of
-from pto_buf.errors import DiagnosticError
+from pto_buf.errors import DiagnosticError, Note
 from pto_buf.frontend.builder import segments
 from pto_buf.frontend.context import Context
-from pto_buf.frontend.kinds import MEMORY_SPACE, SET_MISUSE, SHAPE
+from pto_buf.frontend.kinds import CLOBBER, MEMORY_SPACE, SET_MISUSE, SHAPE
 from pto_buf.frontend.names import spelling
 from pto_buf.frontend.placement import OwnedSet
 from pto_buf.frontend.refusals import LOAD_FIRST
-from pto_buf.frontend.values import Poison, PoisonedError, Slot, SlotSet, Tensor, Tile, Unbound, Value, describe
+from pto_buf.frontend.values import Poison, PoisonedError, Slot, SlotSet, Static, Tensor, Tile, Unbound, Value, describe
 from pto_buf.hw import Space
 from pto_buf.tile import TileSpec
 
@@ -172,6 +172,8 @@ def into(
     """
     held = spec_of(dest.slot.type)
     assert isinstance(held, TileSpec)
+    if dest.home is not None and row.out.role is not Role.UPDATE:
+        _require_turns(ctx, node, row, dest.home)
     spec, extents = _narrowed(held, valid)
     words = words or {}
     check(ctx, node, row, ins, spec, words)
@@ -186,6 +188,23 @@ def into(
     tile = Tile(result, dest.slot, dest.home, dest.owned, tuple(extents), ctx.place(node))
     ctx.held.wrote(tile)
     return tile
+
+
+def _require_turns(ctx: Context, node: ast.AST, row: OpRow, slot: Slot) -> None:
+    """Trips of a pipeline that are in flight together do not all fill one slot of several. Raises DiagnosticError."""
+    frame = ctx.pipeline
+    if frame is None or (frame.stage or 1) < 2 or ctx.builder.block is not frame.block:
+        return
+    index, count = slot.index, slot.slots.count
+    if isinstance(index, Static) and count > 1:
+        raise ctx.error(
+            node,
+            f"'{row.dsl}' fills slot {index.value} of '{slot.slots.name}' in every trip of a pl.pipeline that has "
+            f"{frame.stage} in flight: the next trip overwrites what this one still reads",
+            Note(slot.slots.place, f"'{slot.slots.name}' has {count} slots"),
+            help=f"let the trips take turns, as {slot.slots.name}[i % {count}] does, or use pl.range",
+            kind=CLOBBER,
+        )
 
 
 def into_many(

@@ -16,7 +16,7 @@ def biased(
     c: pl.Out[pl.Tensor[[M, N], pl.FP32]],
 ):
     ring = pl.create_tile_buffers(3, [M, DEPTH], pl.FP16, pl.Mem.Mat)
-    for col in pl.pipeline(0, N, COLS, stage=2):
+    for col in pl.range(0, N, COLS):
         line = pl.load(bias, [0, col], [1, COLS], target_memory=pl.Mem.Mat)
         head = pl.load(b, [0, col], [DEPTH, COLS], target_memory=pl.Mem.Mat)
         pl.tile.load_into(ring[0], a, [0, 0], [M, DEPTH])
@@ -37,7 +37,7 @@ def twice(
     c: pl.Out[pl.Tensor[[M, N], pl.FP32]],
 ):
     whole = pl.load(a, [0, 0], [M, K], target_memory=pl.Mem.Mat)
-    for i in pl.range(n):
+    for i in pl.pipeline(n, stage=2):
         part = pl.load(b, [0, i * COLS], [K, COLS], target_memory=pl.Mem.Mat)
         one: pl.Tile[[M, COLS], pl.FP32, pl.MemRef("l0c", slots=2)[i % 2], pl.Mem.Acc] = pl.tile.matmul(whole, part)
         both = pl.tile.matmul_acc(one, whole, part)
