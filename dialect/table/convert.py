@@ -7,7 +7,7 @@ from pto_buf.dialect.table.checks import agree, at_least_bytes, fmt, require
 from pto_buf.dialect.table.dtypes import DtypeSets
 from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, like, vector_forms
 from pto_buf.dialect.table.row import OpRow, Use
-from pto_buf.dialect.table.scratch import conversion_bytes, for_conversion
+from pto_buf.dialect.table.scratch import conversion_bytes, for_conversion, without_tile
 from pto_buf.dialect.table.vocabulary import SCRATCH_DEMANDED, Attr
 from pto_buf.tile import TileSpec
 
@@ -100,5 +100,6 @@ CONVERT_ROWS: tuple[OpRow, ...] = (
         deduce=like("src"),
         scratch=for_conversion,
         scratch_since=SCRATCH_DEMANDED,
+        hidden=without_tile,
     ),
 )

@@ -19,13 +19,10 @@ from pto_buf.dialect.table.checks import (
 from pto_buf.dialect.table.dtypes import DtypeSets, same
 from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, asked, like, vector_forms
 from pto_buf.dialect.table.row import OpRow, Use
-from pto_buf.dialect.table.scratch import for_row_expand, row_scratch_bytes
+from pto_buf.dialect.table.scratch import for_row_expand, row_scratch_bytes, without_tile
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe
 from pto_buf.tile import BLayout
-
-LIBRARY_SCRATCH = (184 * 1024, 192 * 1024)
-"""UB bytes that the a2a3 library takes for a row broadcast without a scratch tile."""
 
 
 def _check_row_expand(use: Use) -> None:
@@ -77,6 +74,7 @@ def _row_expand(mnemonic: str, dsl: str, dtypes: DtypeSets, attrs: tuple[Attr, .
         deduce=like("lhs"),
         scratch=for_row_expand,
         scratch_optional=True,
+        hidden=without_tile,
         internal_flags=frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)}),
     )
 

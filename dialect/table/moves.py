@@ -17,6 +17,7 @@ from pto_buf.dialect.table.dtypes import DtypeSets, alike, exactly, on_both, pai
 from pto_buf.dialect.table.families import DST, NO_SCALE, SCALE, SRC
 from pto_buf.dialect.table.memory import LOW_PRECISION, NUMBERS, QUANTISED, layout
 from pto_buf.dialect.table.row import Form, Kind, OldSpelling, Operand, OpRow, Request, Role, TableError, Use, has
+from pto_buf.dialect.table.scratch import LIBRARY_SCRATCH
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
 from pto_buf.tile import BLayout, SLayout, TileSpec, canonical_tile
@@ -221,6 +222,14 @@ def _extract_window(use: Use, name: str) -> tuple[int, int] | None:
     return _window_bytes(use.tile("src"), dst.rows, dst.cols, use.constants.get("row"), use.constants.get("col"))
 
 
+def _widened(use: Use) -> tuple[int, int] | None:
+    """Bytes that go into boxes by way of wider numbers: an odd or unknown count of them in a row, on a2a3."""
+    src, dst = use.tile("src"), use.tile("dst")
+    boxed = src.space is Space.VEC and dst.space is Space.VEC and (dst.blayout, dst.slayout) == _NZ
+    even = dst.v_cols is not None and dst.v_cols % 2 == 0
+    return LIBRARY_SCRATCH if is_a2a3(use) and boxed and element_bytes(src) == 1 and not even else None
+
+
 def _insert_window(use: Use, name: str) -> tuple[int, int] | None:
     if name != "dst":
         return None
@@ -332,6 +341,7 @@ MOVE_ROWS: tuple[OpRow, ...] = (
         attrs=(replace(_TO_VEC, since=(0, 49)), replace(_RELU, since=(0, 49))),
         deduce=_extract_result,
         window=_extract_window,
+        hidden=_widened,
         refused=NO_SCALE,
         generic=("src", "row", "col", "dst", "fp", "preQuantScalar"),
         old=(OldSpelling("textract_fp", (0, 58), _OLD_TABLE, has("fp")),),

@@ -179,6 +179,9 @@ Window = Callable[[Use, str], tuple[int, int] | None]
 Scratch = Callable[[Use], TileSpec | None]
 """The scratch tile that a use wants (its output is in `use.operands`), None where it wants none."""
 
+Hidden = Callable[[Use], tuple[int, int] | None]
+"""The bytes [start, stop) of UB that the library writes and reads inside a use of the op, None where it needs none."""
+
 Compute = Callable[[Mapping[str, Any], Mapping[str, str]], Any]
 """Numpy semantics: operands by name (tiles as arrays of their valid extent, numbers as they are) and attributes as
 plain words, defaults filled in, to the array that the output tile holds; a tuple of arrays where there are several
@@ -242,6 +245,8 @@ class OpRow:
     """The library does without, in another way (a2a3 row broadcasts)."""
     scratch_since: Version = OLDEST
     """Versions before this one take it without scratch at given addresses, and the library does without then."""
+    hidden: Hidden | None = None
+    """Absent where the library works in the operands alone."""
     window: Window | None = None
     """Absent where every operand is touched as a whole."""
     more_outs: tuple[Operand, ...] = ()

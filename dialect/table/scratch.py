@@ -9,6 +9,15 @@ from pto_buf.dialect.table.row import Scratch, Use
 from pto_buf.hw import Space
 from pto_buf.tile import DTYPE_BITS, BLayout, TileSpec
 
+LIBRARY_SCRATCH = (184 * 1024, 192 * 1024)
+"""UB bytes that the a2a3 library works in where an op has no scratch tile."""
+
+
+def without_tile(use: Use) -> tuple[int, int] | None:
+    """Where the a2a3 library works in a use that wants a scratch tile and has none."""
+    wanted = None if use.row.scratch is None or "tmp" in use.operands else use.row.scratch(use)
+    return None if wanted is None else LIBRARY_SCRATCH
+
 
 def _vec(rows: int, cols: int, dtype: str, v_rows: int | None = None, v_cols: int | None = None) -> TileSpec:
     """A plain tile, valid as a whole where nothing else is said; an extent of 0 says that nothing is to be done."""

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from pto_buf.check.arrays import Arrays
+from pto_buf.check.hidden import settle_hidden
 from pto_buf.check.memory import Memory
 from pto_buf.check.numbers import term_of, width_of
 from pto_buf.check.program import (
@@ -22,15 +23,17 @@ from pto_buf.check.program import (
     Jump,
     Kind,
     Leave,
+    Local,
     Loop,
     Next,
     Program,
     Run,
     Site,
+    Touch,
     VarInfo,
 )
 from pto_buf.check.sync_ops import sync_instruction
-from pto_buf.check.terms import Term, Var, add, less
+from pto_buf.check.terms import Term, Var, add, const, less
 from pto_buf.check.uses import Uses
 from pto_buf.dialect.attributes import KernelKindAttr
 from pto_buf.dialect.kernel import BlockQueryOp, SectionCubeOp, SectionOp
@@ -39,7 +42,7 @@ from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.dialect.tiles import AllocTileOp, AssignOp
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import DiagnosticError
-from pto_buf.hw import Core
+from pto_buf.hw import Core, Space
 from pto_buf.source import place_of
 
 _SCALAR_DIALECTS = ("arith.", "math.")
@@ -49,7 +52,7 @@ _NOTHING = frozenset({"pto.set_ffts", "pto.cmo.cacheinvalid", "pto.print", "pto.
 
 def build(function: func.FuncOp) -> Program:
     """The function as the checker sees it. Raises DiagnosticError for an op that the checker does not know."""
-    return _Builder(function).program()
+    return settle_hidden(_Builder(function).program())
 
 
 class _Builder:
@@ -222,6 +225,9 @@ class _Builder:
         except TableError as err:
             raise DiagnosticError.at(place_of(op), err.message, kind=err.kind) from None
         touches = tuple(self._memory.touch(op, use, effect) for effect in use.effects)
+        if use.hidden is not None:
+            where = Local(Space.VEC, const(0), (use.hidden,))
+            touches = (*touches, Touch(where, reads=True, writes=True, hidden=True))
         self._code.append(Run(self._site(op), use.pipes, touches, use.raises))
         for result in op.results:
             if width_of(result.type) is not None:

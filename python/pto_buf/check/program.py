@@ -75,11 +75,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """One operand in memory. Whether it is read, written, or both."""
+    """One operand in memory. Whether it is read, written, or both; `hidden` if the op does not name it."""
 
     where: Local | Window
     reads: bool
     writes: bool
+    hidden: bool = False
 
 
 @dataclass(frozen=True, slots=True)

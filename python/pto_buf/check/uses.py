@@ -28,12 +28,16 @@ class Effect:
 
 @dataclass(frozen=True)
 class OpUse:
-    """`vectors`: the vector cores whose buffer the op reaches, if it runs on the cube core."""
+    """`vectors`: the vector cores whose buffer the op reaches, if it runs on the cube core.
+
+    `hidden`: the bytes of UB that the library works in besides the operands.
+    """
 
     pipes: tuple[Pipe, ...]
     effects: tuple[Effect, ...]
     raises: tuple[tuple[Pipe, Pipe, int], ...]
     vectors: tuple[int, ...]
+    hidden: tuple[int, int] | None
 
 
 class Uses:
@@ -60,7 +64,8 @@ class Uses:
                 extent = _extent(use, operand.name)
                 effects.append(Effect(position, operand.name, operand.role.reads, operand.role.writes, extent))
         vectors = _VECTORS.get(use.attr("accToVecMode") or "", (0,))
-        return OpUse(use.row.form(use).pipes, tuple(effects), tuple(sorted(use.row.internal_flags)), vectors)
+        hidden = None if use.row.hidden is None else use.row.hidden(use)
+        return OpUse(use.row.form(use).pipes, tuple(effects), tuple(sorted(use.row.internal_flags)), vectors, hidden)
 
 
 def _extent(use: Use, name: str) -> tuple[int, int] | None:
