@@ -6,18 +6,28 @@ Without a version, programs are written as all versions read them, wherever ther
 import re
 from collections.abc import Iterator, Mapping
 
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, ModuleOp, i64
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation
+from xdsl.rewriter import Rewriter
 
-from pto_buf.dialect.cross_core import SetFftsOp, SyncAllOp, SyncWaitOp
+from pto_buf.dialect.cross_core import (
+    SetFftsOp,
+    SetIntraBlockOp,
+    SyncAllOp,
+    SyncSetOp,
+    SyncWaitOp,
+    WaitIntraBlockOp,
+)
 from pto_buf.dialect.pto import OLD_SPELLINGS, PtoTileOp
 from pto_buf.dialect.queue_op import QueueOp
 from pto_buf.dialect.scalars import TPrintOp
 from pto_buf.dialect.table.row import OldSpelling, OpRow, Use
 from pto_buf.dialect.table.vocabulary import NEWEST, OLDEST, Version
 from pto_buf.dialect.tile_op import TileOp, target_of
-from pto_buf.dialect.types import PtrType, TileBufType
+from pto_buf.dialect.types import PtrSpec, PtrType, TileBufType
 from pto_buf.errors import Diagnostic, DiagnosticError, UsageError
+from pto_buf.hw import A5, Pipe
 from pto_buf.source import place_of
 
 SINCE: Mapping[str, Version] = {
@@ -42,6 +52,12 @@ SINCE: Mapping[str, Version] = {
 _POINTERS: Version = (0, 56)
 """From here on `set_ffts` takes a pointer, soft `syncall` only workspaces in global memory, and no tile op memrefs."""
 
+_INTRA_BLOCK: Version = (0, 60)
+"""From here on signals within a block have ops of their own on a5, and each goes to one vector core."""
+
+_SECOND_VECTOR_CORE = 16
+"""What is added to the id of a signal for it."""
+
 
 def parse_version(text: str) -> Version:
     """`0.48` or `v0.48`. Raises UsageError for a version that is not known."""
@@ -64,6 +80,10 @@ def spell_for(module: ModuleOp, version: Version) -> None:
     """
     lacking: list[Diagnostic] = []
     for op in list(module.walk()):
+        if isinstance(op, SetFftsOp):
+            _retype_base(op, version)
+        elif isinstance(op, SyncSetOp | SyncWaitOp) and version >= _INTRA_BLOCK:
+            _within_block(op)
         wrong = [*_lacks(op, version)]
         written = f"the program is written for {_named(version)}"
         lacking += [Diagnostic(f"'{op.name}' {words}; {written}", place_of(op), kind="version") for words in wrong]
@@ -152,3 +172,33 @@ def _respell(op: TileOp, version: Version) -> None:
 
 def _old(row: OpRow, use: Use, version: Version) -> OldSpelling | None:
     return next((old for old in row.old if version < old.before and old.when is not None and old.when(use)), None)
+
+
+# --- signals between cores ----------------------------------------------------------------------------------------
+
+
+def _retype_base(op: SetFftsOp, version: Version) -> None:
+    """Gives a parameter that only says where signals live the type that the version takes."""
+    base, type = op.base, PtrType(PtrSpec("i64")) if version >= _POINTERS else MemRefType(i64, [256])
+    function = op.parent_op()
+    if not isinstance(base, BlockArgument) or base.type == type or not isinstance(function, FuncOp):
+        return
+    if base.block is function.body.block and len(tuple(base.uses)) == 1:
+        Rewriter.replace_value_with_new_type(base, type)
+        function.function_type = FunctionType.from_lists(base.block.arg_types, function.function_type.outputs.data)
+
+
+def _within_block(op: SyncSetOp | SyncWaitOp) -> None:
+    """Respells a signal on a5, whose number is a constant: what FIX sends goes to both vector cores."""
+    block = op.parent
+    if target_of(op) is not A5 or op.ffts_mode is not None or op.event_id is None or block is None:
+        return
+    kind = SetIntraBlockOp if isinstance(op, SyncSetOp) else WaitIntraBlockOp
+    number = op.event_id.value.data
+    both = kind is SetIntraBlockOp and op.pipe.data is Pipe.FIX and number < _SECOND_VECTOR_CORE
+    for id in (number, number + _SECOND_VECTOR_CORE) if both else (number,):
+        made = kind.create(properties={**op.properties, "event_id": IntegerAttr(id, 32)})
+        made.location = op.location
+        block.insert_op_before(made, op)
+    op.detach()
+    op.erase()

@@ -44,10 +44,10 @@ def _explained(one: Subject, line: int | None, fence: int | None) -> Sequence[Ex
 
 def _unrun(kernel: Kernel, line: int | None, fence: int | None, missing: UsageError) -> Sequence[Explanation]:
     """What is known without numbers: what the compiler noted."""
-    if kernel.fenced is None:
+    if not kernel.parts:
         raise missing
     sys.stderr.write(f"what the fences cost is not known: {missing.message} ({missing.help})\n")
-    return chosen_of(without_run(kernel.fenced), line, fence)
+    return chosen_of(without_run(kernel.parts), line, fence)
 
 
 def _split_line(text: str) -> tuple[str, int | None]:

@@ -20,7 +20,7 @@ from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.lowering.plan_memory import functions
 from pto_buf.machine.exec import kernel_named
 from pto_buf.printing import text_of
-from pto_buf.report.collect import slot_ranges
+from pto_buf.report.collect import kernel_of, slot_ranges
 from pto_buf.report.collect_fences import cost_of, explanations
 from pto_buf.report.collect_map import memory_map_of
 from pto_buf.report.explain import Explanation, chosen_of
@@ -85,11 +85,14 @@ class Kernel:
         return kernel_named(self._module, self.name)
 
     @property
-    def fenced(self) -> FuncOp | None:
-        """The kernel before its last step: slots with addresses, events with ids and reasons. None for given `pto`."""
+    def parts(self) -> tuple[FuncOp, ...]:
+        """The kernel before its last step: slots with addresses, events with ids and reasons.
+
+        One function, or two for a kernel with work for both kinds of core; none for given `pto`.
+        """
         if self._fenced is None:
-            return None
-        return next(one for one in functions(self._fenced) if one.sym_name.data == self.name)
+            return ()
+        return tuple(one for one in functions(self._fenced) if kernel_of(one) == self.name)
 
     @property
     def target(self) -> Target:
@@ -107,8 +110,8 @@ class Kernel:
 
     def memory_map(self, *, html: bool = False) -> str:
         """Where each slot lies and when it is needed, as text or as a page. Raises UsageError for `pto`."""
-        found = memory_map_of(self._compiled())
-        return memory_map_html([found]) if html else memory_map_text(found)
+        found = [memory_map_of(part) for part in self._compiled()]
+        return memory_map_html(found) if html else "\n".join(memory_map_text(one) for one in found)
 
     def run(
         self, arguments: Arguments | None = None, /, *, order: str | Order = "late", blocks: int = 1, **more: Any
@@ -131,7 +134,7 @@ class Kernel:
 
     def names(self, timed: Profile) -> Names:
         """What the slots are called that a timed run touches."""
-        sets = () if self.fenced is None else slot_ranges(self.fenced, self.target)
+        sets = [one for part in self.parts for one in slot_ranges(part, self.target)]
         return names_of(sets, (one for timeline in timed.timelines for one in timeline.slices))
 
     def explain(
@@ -150,7 +153,7 @@ class Kernel:
         """
         launch = self.launch({**(arguments or {}), **more}, 1)
         timed = profile(launch, costs)
-        every = explanations(launch, self.names(timed), self.fenced)
+        every = explanations(launch, self.names(timed), self.parts)
         chosen = chosen_of(every, line, fence)
         found: list[Explanation] = []
         for one in chosen:
@@ -163,10 +166,10 @@ class Kernel:
         arrays, numbers = split_arguments(arguments)
         return launch_with(self._module, arrays, numbers, kernel=self.name, blocks=blocks)
 
-    def _compiled(self) -> FuncOp:
-        if self.fenced is None:
+    def _compiled(self) -> tuple[FuncOp, ...]:
+        if not self.parts:
             raise UsageError(f"'{self.name}' was given as pto: of its slots and events nothing is known")
-        return self.fenced
+        return self.parts
 
 
 def compile(

@@ -123,7 +123,7 @@ def test_a_function_that_was_typed_in():
 
 def test_pto_and_ptobuf_are_taken_too(tmp_path: Path):
     given = pto_buf.compile(stream(2))
-    assert (given.name, given.checked, given.fenced) == ("k", False, None)
+    assert (given.name, given.checked, given.parts) == ("k", False, ())
     x = np.ones((64, 64), np.float32)
     assert (given.run(x=x, z=np.zeros_like(x), n=4).arrays["z"] == 2).all()
     assert [one.event for one in given.explain(n=4)] == [None] * 4

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 from pto_buf.dialect.pto import KernelKindAttr, MakeTensorViewOp
 from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.types import PtrSpec, PtrType, TensorViewType
-from pto_buf.errors import Collector, DiagnosticError, Note, Place
+from pto_buf.errors import Collector, DiagnosticError, Place
 from pto_buf.frontend.annotations import Annotation, ScalarType, ShapelessType, TensorType, annotation
 from pto_buf.frontend.builder import INDEX, Builder, scalar_type
 from pto_buf.frontend.context import Context, SourceText, TooLongError
@@ -95,7 +95,8 @@ def read_kernel(
     result = func.FuncOp(symbol, FunctionType.from_lists(types, []), Region(block))
     result.location = source.location(function.node)
     result.attributes["pto.entry"] = UnitAttr()
-    result.attributes["pto.kernel_kind"] = KernelKindAttr(core)
+    if core is not None:
+        result.attributes["pto.kernel_kind"] = KernelKindAttr(core)
     return result
 
 
@@ -210,29 +211,22 @@ def _unique_names(ctx: Context) -> None:
         owned.set_name(name)
 
 
-def _core(ctx: Context, function: Function) -> Core:
-    """The kind of core whose buffers it touches. Raises DiagnosticError for both, or for not the one it declares."""
+def _core(ctx: Context, function: Function) -> Core | None:
+    """The kind of core whose buffers it touches, None for both. Raises DiagnosticError for not the one it declares."""
     made = [(slots.tile.space, slots.name, slots.place) for slots in ctx.declared]
     made += [(owned.tile.space, owned.alloc.set_name.data, owned.place) for owned in ctx.owned]
     first: dict[Core, tuple[Space, str, Place]] = {}
     for one in made:
         first.setdefault(Core.CUBE if one[0] in _CUBE_SPACES else Core.VECTOR, one)
-    if len(first) > 1:
-        (space, name, place), (other, second, where) = first.values()
-        raise DiagnosticError.at(
-            where,
-            f"'{second}' lies in {spelling(other)}, '{name}' in {spelling(space)}: a kernel runs on one kind of core",
-            Note(place, f"'{name}' is made here"),
-            help="make two kernels, which hand data over through a tensor",
-            kind=MEMORY_SPACE,
-        )
     asked = {Kind.CUBE: Core.CUBE, Kind.VECTOR: Core.VECTOR}.get(function.kind)
-    found = next(iter(first), None)
-    if asked is not None and found is not None and asked is not found:
-        space, name, place = first[found]
+    other = next((core for core in first if core is not asked), None)
+    if asked is not None and other is not None:
+        space, name, place = first[other]
         raise DiagnosticError.at(
             place,
             f"'{name}' lies in {spelling(space)}, which the {asked.value} core of this function does not have",
             kind=MEMORY_SPACE,
         )
-    return asked or found or Core.VECTOR
+    if len(first) > 1:
+        return None
+    return asked or next(iter(first), Core.VECTOR)

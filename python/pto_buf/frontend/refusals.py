@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 
-_ACROSS = (
-    "hands tiles from one kind of core to the other; a kernel here runs on one kind, and passes data through a tensor"
-)
+_ACROSS = "hands a tile over to the other kind of core; here data passes through a tensor: store it there, and load it"
 _WRITTEN_OUT = "is no instruction: pypto writes it out as a series of others, which is not done here"
 _TENSORS = "works on whole tensors; kernels here work on tiles"
 _BATCHES = "is for batches; a tile has two extents, so write a loop over the batch"
@@ -24,7 +22,7 @@ REASONS: Mapping[str, str] = {
     **dict.fromkeys(
         ("submit", "task_dummy", "task_invalid", "available_cluster_count", "available_aiv_count"), _RUN_TIME
     ),
-    "split_aiv": "shares the vector part of a kernel with a cube part among two cores; a kernel here runs on one kind",
+    "split_aiv": "shares work between two vector cores; here that is done with pl.tile.get_subblock_idx()",
     "gather_row": "loads rows into a part of a tile; load a tile for each, or use pl.tile.mgather",
 }
 _FAMILIES: Mapping[str, str] = {

@@ -11,16 +11,19 @@ from xdsl.ir import Block
 from pto_buf.check.build import build
 from pto_buf.check.concrete import Choice, data_dependent, open_arguments, steps_of
 from pto_buf.check.steps import Fence, Set
+from pto_buf.dialect.attributes import KernelKindAttr
+from pto_buf.dialect.cross_core import SyncSetOp
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, SetOp, SlotSelectOp, WaitOp
 from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
-from pto_buf.hw import Pipe, Target
+from pto_buf.hw import Core, Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
+from pto_buf.lowering.core_signals import PART_OF, WHY
 from pto_buf.lowering.fenced import DROPPED, DROPPED_PAIRS, LOST
 from pto_buf.memory.footprint import slot_bytes, slot_stride
 from pto_buf.report.allocation import Resident
 from pto_buf.report.expressions import branch_head, loop_head, words
-from pto_buf.report.fences import Dropped, EventLine, Executed
+from pto_buf.report.fences import Dropped, EventLine, Executed, SignalLine
 from pto_buf.report.order import Issue, Line, Nest
 from pto_buf.sim.naming import SlotRange
 from pto_buf.source import place_of
@@ -118,6 +121,28 @@ def _event(op: EventOp) -> EventLine:
         op.why.data if op.why is not None else "",
         tuple(dict.fromkeys(place for user in users if (place := place_of(user)) is not None)),
     )
+
+
+def kernel_of(function: FuncOp) -> str:
+    """The name of the kernel that a fenced function is, or is one core's part of."""
+    found = function.attributes.get(PART_OF)
+    return found.data if isinstance(found, StringAttr) else function.sym_name.data
+
+
+def signals(function: FuncOp) -> tuple[SignalLine, ...]:
+    """What one core's part of a mixed kernel sends to the other core, by its numbers, and why."""
+    kind = function.attributes.get("pto.kernel_kind")
+    target = "vector" if isinstance(kind, KernelKindAttr) and kind.data is Core.CUBE else "cube"
+    found: dict[int, SignalLine] = {}
+    for op in function.walk():
+        if (
+            isinstance(op, SyncSetOp)
+            and op.event_id is not None
+            and isinstance(why := op.attributes.get(WHY), StringAttr)
+        ):
+            id = op.event_id.value.data
+            found.setdefault(id, SignalLine(id, op.pipe.data.value, target, why.data))
+    return tuple(found[id] for id in sorted(found))
 
 
 def dropped(function: FuncOp) -> Dropped:

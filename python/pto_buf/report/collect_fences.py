@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.func import FuncOp
 
+from pto_buf.dialect.attributes import KernelKindAttr
 from pto_buf.hw import Core
 from pto_buf.machine.steps import CoreId, SetFlag, WaitFlag
 from pto_buf.report.collect import events
@@ -15,24 +16,36 @@ from pto_buf.sim.profile import Profile, profile
 from pto_buf.sim.simulate import Launch, cores_of_block
 
 
-def explanations(launch: Launch, names: Names, fenced: FuncOp | None = None) -> tuple[Explanation, ...]:
+def explanations(launch: Launch, names: Names, parts: Sequence[FuncOp] = ()) -> tuple[Explanation, ...]:
     """Every fence of the kernel, numbered from 1; costs are left for `cost_of` to work out.
 
-    `fenced` is the kernel as the compiler had it before its last step: its events come first then, by their order in
+    `parts` is the kernel as the compiler had it before its last step: its events come first then, by their order in
     the report, the barriers behind them.
     """
     cores: dict[Core | None, CoreId] = {}
     for core in cores_of_block(launch, 0):
         cores.setdefault(core.core, core)
-    found = ((kind, *one) for kind, core in cores.items() for one in _of_core(launch, core, names, fenced))
+    found = [(kind, *one) for kind, core in cores.items() for one in _of_core(launch, core, names, _of(parts, kind))]
+    found.sort(key=lambda one: bool(parts) and one[1] is None)
     return tuple(
         Explanation(number, event, fence, core=kind) for number, (kind, event, fence) in enumerate(found, start=1)
     )
 
 
-def without_run(fenced: FuncOp) -> tuple[Explanation, ...]:
+def without_run(parts: Sequence[FuncOp]) -> tuple[Explanation, ...]:
     """The events of a kernel that cannot be run, since numbers are missing."""
-    return tuple(Explanation(number, event, None) for number, event in enumerate(events(fenced), start=1))
+    every = (event for part in parts for event in events(part))
+    return tuple(Explanation(number, event, None) for number, event in enumerate(every, start=1))
+
+
+def _of(parts: Sequence[FuncOp], kind: Core | None) -> FuncOp | None:
+    """The part of one kind of core; of a kernel for one kind there is one part."""
+    alike = (
+        part
+        for part in parts
+        if part.attributes.get("pto.kernel_kind") == (None if kind is None else KernelKindAttr(kind))
+    )
+    return parts[0] if len(parts) == 1 else next(alike, None)
 
 
 def _of_core(

@@ -22,6 +22,16 @@ class EventLine:
 
 
 @dataclass(frozen=True)
+class SignalLine:
+    """A signal that one kind of core sends to the other."""
+
+    id: int
+    pipe: str
+    target: str
+    why: str
+
+
+@dataclass(frozen=True)
 class Executed:
     """What one run does: set/wait pairs, and barriers without the last one over all pipes."""
 
@@ -43,13 +53,17 @@ def fences_text(
     executed: Executed | None,
     dropped: Dropped = Dropped(),
     lost: Sequence[str] = (),
+    signals: Sequence[SignalLine] = (),
+    *,
+    first: int = 1,
 ) -> str:
     """One numbered line for each event with its reason below it, then the barriers and what a run executes.
 
-    `dropped`: what others imply. `lost`: overlap that was given up, and what that costs.
+    `dropped`: what others imply. `lost`: overlap that was given up, and what that costs. `signals`: those that
+    the core sends to the other kind. Events are numbered from `first`.
     """
     lines: list[str] = []
-    for number, event in enumerate(events, start=1):
+    for number, event in enumerate(events, start=first):
         ids = ", ".join(str(number) for number in event.ids)
         lines.append(f"  {number:>2}  {event.src} -> {event.dst}  ids {ids}  {event.name}")
         lines.append(f"      {event.why}")
@@ -57,6 +71,9 @@ def fences_text(
         lines.append(f"  events left out because others imply them: {dropped.events}")
     if dropped.sets:
         lines.append(f"  sets left out with their waits, of events that stay: {dropped.sets}")
+    for signal in signals:
+        lines.append(f"  signal {signal.id} to the {signal.target} core, from {signal.pipe}")
+        lines.append(f"      {signal.why}")
     lines.append(f"  barriers on one pipe: {barriers}; and the last one over all pipes")
     if executed is not None:
         lines.append(f"  a run executes {executed.pairs} set/wait pairs and {executed.barriers} barriers on one pipe")

@@ -53,7 +53,7 @@ def extents_of(function: func.FuncOp, arrays: Mapping[str, Array]) -> dict[str, 
     names = {number: name for number, name, _ in pointer_arguments(function)}
     numbers = {number: name for number, name, _ in scalar_arguments(function)}
     found: dict[str, int] = {}
-    for op in function.body.block.ops:
+    for op in function.walk():
         if not isinstance(op, MakeTensorViewOp) or not isinstance(op.ptr, BlockArgument):
             continue
         array = arrays.get(names.get(op.ptr.index, ""))

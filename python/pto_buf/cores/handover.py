@@ -1,0 +1,242 @@
+"""Which signals between the cores of a mixed kernel order its accesses to global memory, and where they stand.
+
+The kernel is one program, whose order counts. Each core does its own ops of it, in that order, under the same control
+flow. Where an op of one core has to come behind an op of the other one, the first one's core sends a signal behind it
+and the other core waits for that before its own. Both ends stand in the same block, so that they are run equally often.
+
+Between trips of a loop the signal that a trip waits for is one of an earlier trip: `lag` trips before. As many are sent
+ahead before the loop, and heard behind it; with a lag of one, before and behind the outermost loop, since all that
+counts is which run of the block was the last one. Everything that a core does goes forward in the order of the program,
+its waits too. So no core waits for what waits for it.
+
+A signal is a counter that must not run over. Who sends one in each trip is therefore held by another that comes back;
+where no access calls for one, it is added, with a lag as large as the counters bear.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pto_buf.cores.blocks import Blocks, Home
+from pto_buf.cores.distance import MOST_TRIPS, Distances, runs_at_most
+from pto_buf.cores.implied import Ways
+from pto_buf.cores.need import Need
+from pto_buf.fences.windows import Window, Windows
+from pto_buf.hw import Core, Pipe
+from pto_buf.slots.program import Op, Program
+
+MOST_PENDING = 15
+"""What a counter of signals holds."""
+
+
+@dataclass(frozen=True)
+class Handover:
+    """One signal: `source` sends it on `pipe` behind node `after`, the other core waits on `waiting` before `before`.
+
+    Nodes are named by their keys. Of a `lag` above 0, as many signals are sent before the loop `around` and heard
+    behind it. `outermost` is the outermost loop around both, if any. `why` is for people. `merged`: it also stands in
+    for another signal, and orders more than is needed.
+    """
+
+    source: Core
+    pipe: Pipe
+    waiting: Pipe
+    after: int
+    before: int
+    lag: int
+    around: int | None
+    outermost: int | None
+    why: str
+    merged: bool = False
+
+    @property
+    def target(self) -> Core:
+        """The core that waits."""
+        return Core.VECTOR if self.source is Core.CUBE else Core.CUBE
+
+
+@dataclass(frozen=True)
+class Unordered:
+    """Two ops, by their keys, that no signal can order."""
+
+    earlier: int
+    later: int
+
+
+@dataclass(frozen=True)
+class _Touch:
+    op: Op
+    core: Core
+    window: Window
+    home: Home
+
+
+def plan_handovers(
+    program: Program, windows: Windows, cores: Mapping[int, Core], *, waits_alone: bool, most: int
+) -> list[Handover] | Unordered:
+    """The signals that a mixed kernel needs, in program order, at most `most` from each core as far as that can be.
+
+    `cores`: which core does each op, by its key. `waits_alone`: only the waiting pipe stands still, not its whole core.
+    """
+    planner = _Planner(program, windows, cores, waits_alone)
+    wrong = planner.collect()
+    return wrong or planner.handovers(most)
+
+
+class _Planner:
+    def __init__(self, program: Program, windows: Windows, cores: Mapping[int, Core], waits_alone: bool):
+        self.blocks = Blocks(program.body)
+        self.distances = Distances(program.body)
+        self.ways = Ways(self.blocks, cores, waits_alone=waits_alone)
+        self.waits_alone = waits_alone
+        self.needs: dict[Need, None] = {}
+        self.touches: dict[int, list[_Touch]] = {}
+        for op, home in self.blocks.ops():
+            for window in windows.get(op.key, ()):
+                touch = _Touch(op, cores[op.key], window, home)
+                self.touches.setdefault(window.array.number, []).append(touch)
+
+    # --- what has to be ordered ---
+
+    def collect(self) -> Unordered | None:
+        """Finds the needs. Yields what cannot be ordered."""
+        for touches in self.touches.values():
+            cube = [touch for touch in touches if touch.core is Core.CUBE]
+            vector = [touch for touch in touches if touch.core is Core.VECTOR]
+            for one in cube:
+                for other in vector:
+                    if one.window.writes or other.window.writes:
+                        wrong = self._order(one, other) or self._order(other, one)
+                        if wrong is not None:
+                            return wrong
+        return None
+
+    def _order(self, earlier: _Touch, later: _Touch) -> Unordered | None:
+        """Needs for all runs of `later` that come behind one of `earlier`."""
+        fork = self.blocks.fork(earlier.home, later.home)
+        keys = tuple(loop.key for loop in fork.loops)
+        if fork.block is not None and fork.one < fork.other and self._meet(earlier, later, keys):
+            self._need(earlier, later, fork.block, (fork.one, fork.other), 0, None)
+            return None
+        if fork.parts_of_while and self._meet(earlier, later, keys):
+            return Unordered(earlier.op.key, later.op.key)
+        for depth in reversed(range(len(fork.loops))):
+            loop = fork.loops[depth]
+            trips = self.distances.trips(earlier.window, later.window, loop, keys[:depth])
+            if trips is None:
+                continue
+            inside = self.blocks.inside(loop, earlier.home, later.home)
+            if inside is None:
+                return Unordered(earlier.op.key, later.op.key)
+            block, one, other = inside
+            if trips == 1 and fork.block is not None and depth == len(fork.loops) - 1:
+                block, one, other = fork.block, fork.one, fork.other
+            self._need(earlier, later, block, (one, other), trips, loop.key if trips > 1 else fork.loops[0].key)
+            return None
+        return None
+
+    def _meet(self, one: _Touch, other: _Touch, loops: tuple[int, ...]) -> bool:
+        return self.distances.meet(one.window, other.window, loops)
+
+    def _need(
+        self, earlier: _Touch, later: _Touch, block: int, ends: tuple[int, int], lag: int, around: int | None
+    ) -> None:
+        why = _words(earlier, later, lag)
+        for pipe in earlier.op.pipes:
+            for waiting in later.op.pipes:
+                self.needs.setdefault(Need(block, earlier.core, pipe, waiting, *ends, lag, around, why))
+
+    # --- signals ---
+
+    def handovers(self, most: int) -> list[Handover]:
+        signals = self._held_back(self.ways.without_implied(self._strongest()))
+        for core in Core:
+            own = [signal for signal in signals if signal.source is core]
+            signals = [*(signal for signal in signals if signal.source is not core), *_fitted(own, most)]
+        found: list[Handover] = []
+        for need in sorted(signals, key=lambda one: (one.block, one.after, one.before, one.lag, one.source, one.pipe)):
+            nodes = self.blocks.nodes[need.block]
+            ends = nodes[need.after].key, nodes[need.before].key
+            outermost = next((loop.key for loop in self.blocks.loops[need.block]), None)
+            how = need.source, need.pipe, need.waiting
+            found.append(Handover(*how, *ends, need.lag, need.around, outermost, need.why, need.merged))
+        return found
+
+    def _strongest(self) -> list[Need]:
+        """The needs that no other one of the same pipes brings with it."""
+        kept: dict[tuple[object, ...], list[Need]] = {}
+        for need in sorted(self.needs, key=lambda one: (one.lag, one.before, -one.after)):
+            key = (need.block, need.source, need.pipe, need.waiting if self.waits_alone else None)
+            mine = kept.setdefault(key, [])
+            if not any(one.after >= need.after and one.before <= need.before for one in mine):
+                mine.append(need)
+        return [need for mine in kept.values() for need in mine]
+
+    def _held_back(self, signals: list[Need]) -> list[Need]:
+        """Adds what keeps the sender of each signal from running ahead by more than a counter holds."""
+        found = list(signals)
+        for signal in signals:
+            loops = self.blocks.loops[signal.block]
+            runs = runs_at_most(loops)
+            if (runs is None or runs + signal.lag > MOST_PENDING) and not self._is_held(signal, found):
+                ends = (signal.before, signal.after)
+                why = f"its counter holds {MOST_PENDING}: {signal.source} may be {MOST_TRIPS} trips ahead, no more"
+                found.append(
+                    Need(
+                        signal.block,
+                        Core.VECTOR if signal.source is Core.CUBE else Core.CUBE,
+                        signal.waiting,
+                        signal.pipe,
+                        *ends,
+                        MOST_TRIPS,
+                        loops[0].key,
+                        why,
+                    )
+                )
+        return found
+
+    def _is_held(self, signal: Need, others: Sequence[Need]) -> bool:
+        """Whether another signal comes back whenever this one is sent, from behind the wait for it."""
+        above = self.blocks.in_one_trip(signal.block)
+        others = [other for other in others if other.source is not signal.source]
+        if not self.waits_alone:
+            return any(other.block in above for other in others)
+        pipes = signal.waiting, signal.pipe
+        back = any((other.pipe, other.waiting) == pipes and other.block in above for other in others)
+        return back or self.ways.lead(others, signal.block, signal.before, signal.after, MOST_TRIPS)
+
+
+def _words(earlier: _Touch, later: _Touch, lag: int) -> str:
+    hazard = ("WAW" if later.window.writes else "RAW") if earlier.window.writes else "WAR"
+    behind = "" if lag == 0 else f", {lag} trip{'s' if lag > 1 else ''} later"
+    return (
+        f"{hazard} on {earlier.window.array.name}: {earlier.core} {earlier.op.name} ({earlier.op.pipes[0]}), "
+        f"then {later.core} {later.op.name} ({later.op.pipes[0]}){behind}"
+    )
+
+
+# --- when there are not enough counters ---------------------------------------------------------------------------
+
+
+def _fitted(signals: list[Need], most: int) -> list[Need]:
+    """As many as there are counters: of signals alike, two that lie next to each other become one."""
+    while len(signals) > most:
+        pair = next(_alike(signals), None)
+        if pair is None:
+            return signals
+        one, other = pair
+        joined = replace(one, after=max(one.after, other.after), before=min(one.before, other.before), merged=True)
+        signals = [*(signal for signal in signals if signal not in pair), joined]
+    return signals
+
+
+def _alike(signals: list[Need]) -> Iterator[tuple[Need, Need]]:
+    """Pairs that one signal can stand for, those that lie closest first."""
+    pairs = [
+        (one, other)
+        for number, one in enumerate(signals)
+        for other in signals[number + 1 :]
+        if (one.block, one.pipe, one.waiting, one.lag, one.around)
+        == (other.block, other.pipe, other.waiting, other.lag, other.around)
+        and (one.lag > 0 or max(one.after, other.after) < min(one.before, other.before))
+    ]
+    yield from sorted(pairs, key=lambda pair: abs(pair[0].after - pair[1].after) + abs(pair[0].before - pair[1].before))

@@ -1,0 +1,149 @@
+"""Kernels with work for both kinds of core: proven, right in every order, and each signal between the cores needed."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+
+from pto_buf import compile
+from pto_buf.check.checker import check
+from pto_buf.check.findings import Status
+from pto_buf.dialect.cross_core import CoreSignalOp, SetFftsOp, SetIntraBlockOp, SyncSetOp
+from pto_buf.dialect.kernel import SectionCubeOp, SectionVectorOp
+from pto_buf.dialect.pto import BarrierOp
+from pto_buf.dialect.versions import spell_for
+from pto_buf.hw import Pipe
+from pto_buf.kernel import Kernel
+from pto_buf.lowering.plan_memory import functions
+from pto_buf.printing import text_of
+from pto_buf.run import Case, load_cases, run_case
+from pto_buf.sim.orders import order_named
+from pto_buf.source import parse_text
+from pto_buf.universe import make_context
+
+FILE = Path(__file__).parent / "sources" / "mixed.py"
+CASES = load_cases(FILE)
+KERNELS = sorted({case.kernel for case in CASES})
+TARGETS = ("a2a3", "a5")
+
+
+@cache
+def compiled(kernel: str, target: str) -> Kernel:
+    """Compiled, and proven right for every number of trips."""
+    return compile(FILE, kernel, target=target)
+
+
+def module(kernel: str, target: str) -> ModuleOp:
+    found = compiled(kernel, target).function.parent_op()
+    assert isinstance(found, ModuleOp)
+    return found
+
+
+@pytest.mark.parametrize(("target", "order"), [("a2a3", "late"), ("a2a3", "random:5"), ("a5", "late")])
+@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+def test_values_are_right_in_every_order(case: Case, target: str, order: str):
+    result = run_case(case, module(case.kernel, target), order_named(order))
+    assert result.passed, result.reasons
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_each_signal_is_needed(kernel: str, target: str):
+    """In a run of five trips, each place of a workspace is used again."""
+    five = {"blocks": 5, "ROWS": 160, "KEYS": 320}
+    (whole,) = functions(module(kernel, target))
+    known = {name: value for name, value in five.items() if name in {arg.name_hint for arg in whole.body.block.args}}
+    assert check(whole, scalars=known).status is Status.PROVEN
+    ids = {_id(op) for op in whole.walk() if isinstance(op, CoreSignalOp)}
+    assert ids
+    for id in ids:
+        copy = module(kernel, target).clone()
+        for op in tuple(copy.walk()):
+            if isinstance(op, CoreSignalOp) and _id(op) == id:
+                op.detach()
+                op.erase()
+        (less,) = functions(copy)
+        assert check(less, scalars=known).status is Status.WRONG
+
+
+def _id(op: CoreSignalOp) -> int:
+    """The number of a signal, whichever of two vector cores it comes from."""
+    assert op.event_id is not None
+    return op.event_id.value.data % 16
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_each_section_ends_with_a_barrier_over_all_pipes(kernel: str, target: str):
+    function = compiled(kernel, target).function
+    sections = [op for op in function.body.block.ops if isinstance(op, SectionCubeOp | SectionVectorOp)]
+    assert [type(one) for one in sections] == [SectionCubeOp, SectionVectorOp]
+    for section in sections:
+        last = section.body.block.last_op
+        assert isinstance(last, BarrierOp) and last.pipe.data is Pipe.ALL
+        assert sum(isinstance(op, BarrierOp) and op.pipe.data is Pipe.ALL for op in section.walk()) == 1
+    assert "pto.kernel_kind" not in function.attributes
+
+
+def test_what_data_flow_orders_anyway_needs_no_signal():
+    """Three products a trip are handed over, and none is said to be taken: what is made of it says so."""
+    sent = [op for op in compiled("attention", "a2a3").function.walk() if isinstance(op, SyncSetOp)]
+    assert len(sent) == 2 + 1 + 1  # cube, first vector core, second vector core
+
+
+def test_signals_live_where_the_first_parameter_says():
+    function = compiled("scaled_rows", "a2a3").function
+    base, *_ = function.body.block.args
+    assert (base.name_hint, str(base.type)) == ("ffts", "memref<256xi64>")
+    (op,) = [op for op in function.walk() if isinstance(op, SetFftsOp)]
+    assert op.base is base
+    assert not [op for op in compiled("scaled_rows", "a5").function.walk() if isinstance(op, SetFftsOp)]
+
+
+def test_newer_assemblers_take_a_pointer_there():
+    copy = module("scaled_rows", "a2a3").clone()
+    spell_for(copy, (0, 56))
+    copy.verify()
+    text = text_of(copy)
+    assert "@scaled_rows(%ffts: !pto.ptr<i64>, %a: !pto.ptr<f16>" in text
+    again = parse_text(make_context(), text, "again.pto")
+    spell_for(again, (0, 48))
+    assert "@scaled_rows(%ffts: memref<256xi64>, %a" in text_of(again)
+
+
+def test_newer_assemblers_have_signals_of_one_vector_core_each():
+    copy = module("scaled_rows", "a5").clone()
+    spell_for(copy, (0, 60))
+    copy.verify()
+    (function,) = functions(copy)
+    cube, vector = [op for op in function.body.block.ops if op.regions]
+    assert not [op for op in copy.walk() if isinstance(op, SyncSetOp)]
+    assert _sent(cube) == [0, 16]
+    assert dict.fromkeys(_sent(vector)) == {1: None}
+
+
+def _sent(section: Operation) -> list[int]:
+    sends = (op for op in section.walk() if isinstance(op, SetIntraBlockOp))
+    return [op.event_id.value.data for op in sends if op.event_id is not None]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_second_vector_core_only_takes_part_in_signals(target: str):
+    """Unless the kernel asks which one it is on: then both work."""
+    assert "scf.if %is_first" in compiled("scaled_rows", target).pto
+    assert "is_first" not in compiled("halves", target).pto
+
+
+def test_reports_speak_of_both_cores():
+    kernel = compiled("scaled_rows", "a2a3")
+    assert "kernel scaled_rows.cube for a2a3" in kernel.report
+    assert "WAR on work: vector load (MTE2), then cube store (FIX), 3 trips later" in kernel.report
+    assert "both parts together proven" in kernel.report
+    assert "Acc (L0C)" in kernel.memory_map() and "Vec (UB)" in kernel.memory_map()
+    assert "Acc (L0C)" in kernel.memory_map(html=True)
+    numbers = {"ROWS": 96, "blocks": 3}
+    assert kernel.profile(numbers).cycles > 0
+    (two,) = kernel.explain(numbers, fence=8)
+    assert str(two.core) == "vector"
