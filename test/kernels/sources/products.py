@@ -15,12 +15,13 @@ def biased(
     bias: pl.Tensor[[1, N], pl.FP32],
     c: pl.Out[pl.Tensor[[M, N], pl.FP32]],
 ):
+    first = pl.create_tile_buffers(1, [M, DEPTH], pl.FP16, pl.Mem.Mat)
     ring = pl.create_tile_buffers(3, [M, DEPTH], pl.FP16, pl.Mem.Mat)
-    for col in pl.range(0, N, COLS):
+    for col in pl.pipeline(0, N, COLS, stage=2):
         line = pl.load(bias, [0, col], [1, COLS], target_memory=pl.Mem.Mat)
         head = pl.load(b, [0, col], [DEPTH, COLS], target_memory=pl.Mem.Mat)
-        pl.tile.load_into(ring[0], a, [0, 0], [M, DEPTH])
-        sums = pl.tile.matmul_bias(ring[0], head, line)
+        pl.tile.load_into(first[0], a, [0, 0], [M, DEPTH])
+        sums = pl.tile.matmul_bias(first[0], head, line)
         for step in pl.range(1, K // DEPTH):
             pl.tile.load_into(ring[step % 3], a, [0, step * DEPTH], [M, DEPTH])
             part = pl.load(b, [step * DEPTH, col], [DEPTH, COLS], target_memory=pl.Mem.Mat)
