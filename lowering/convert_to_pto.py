@@ -18,13 +18,13 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from pto_buf.dialect.groups import build
-from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
+from pto_buf.dialect.pto import TILE_OPS, AllocTileOp, BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, ReleaseOp, SetOp, SlotSelectOp, WaitOp
 from pto_buf.dialect.slot_op import ElementOp, IntoManyOp, IntoOp, SlotOp
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.dialect.types import EventType, TileBufType
 from pto_buf.errors import DiagnosticError
-from pto_buf.hw import Target
+from pto_buf.hw import EVENT_IDS, Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.constants import I64, Constants
 from pto_buf.lowering.fenced import NOTES
@@ -55,6 +55,8 @@ class _Conversion:
         """Addresses and flag numbers that were worked out, by the index and the numbers that they come from."""
         self.derived_last: dict[SSAValue, Operation] = {}
         self.ids: dict[EventOp, Sequence[int]] = {}
+        self.computed: tuple[Block, tuple[Pipe, Pipe]] | None = None
+        """Where the first flag with a computed number stands, and between which pipes."""
         self.last_alloc: Operation | None = None
         """The tiles at constant addresses stand behind this op, in the order in which they are asked for."""
         self.converters: Mapping[type[Operation], Callable[[Operation], None]] = {
@@ -77,6 +79,7 @@ class _Conversion:
                 self._tile_op(op)
             elif (convert := self.converters.get(type(op))) is not None:
                 convert(op)
+        self._keep_static_flag()
         for op in (*events, *allocs):
             _remove(op)
         for note in NOTES:
@@ -216,12 +219,47 @@ class _Conversion:
             place(static(spec.src, spec.dst, ids[0]))
         else:
             place(dynamic(spec.src, spec.dst, self._flag_number(use.lane, ids[0])))
+            if self.computed is None:
+                self.computed = place.block, (spec.src, spec.dst)
         _remove(op)
+
+    def _keep_static_flag(self) -> None:
+        """One pair of constant flags before the last barrier, where there are computed ones alone.
+
+        pypto's assembler puts flags of its own into a function that has no constant one, and they clash. No event has
+        the pair's number, so that nothing of it may still be pending.
+        """
+        if self.computed is None or any(isinstance(op, SetFlagOp) for op in self.function.walk()):
+            return
+        block, (src, dst) = self.computed
+        used = {
+            (spec.src, spec.dst, number)
+            for event, ids in self.ids.items()
+            for spec in (cast(EventType, event.event.type).data,)
+            for number in ids
+        }
+        keys = (
+            (one, other, number) for number in reversed(range(EVENT_IDS)) for one, other in ((dst, src), (src, dst))
+        )
+        flag = next((key for key in keys if key not in used), None)
+        last: Operation | None = None
+        while block is not None:
+            last = next((op for op in reversed(list(block.ops)) if _is_last_barrier(op)), last)
+            parent = block.parent_op()
+            block = None if parent is None or parent is self.function else parent.parent
+        if last is not None and flag is not None:
+            place = _Before(last)
+            place(SetFlagOp(*flag))
+            place(WaitFlagOp(*flag))
 
     def _flag_number(self, lane: SSAValue, first: int) -> SSAValue:
         if first == 0:
             return lane
         return self._once((lane, "id", first), lane, lambda: AddiOp(lane, self.constants.index(first)))
+
+
+def _is_last_barrier(op: Operation) -> bool:
+    return isinstance(op, BarrierOp) and op.pipe.data is Pipe.ALL
 
 
 class _Before:
