@@ -12,7 +12,6 @@ from typing import Protocol
 from pto_buf.fences.tree import Site, inner_blocks
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Block, Branch, Loop, Op, While
-from pto_buf.slots.terms import Const
 
 
 class Order(Protocol):
@@ -43,7 +42,7 @@ class _Open:
 
 
 _Pool = dict[Hashable, _Open]
-"""Open accesses of one pool. A later access with the same key stands for the earlier one: it completes later."""
+"""Open accesses of one pool. A later one with the same key, to the same slot, stands for the earlier: it ends later."""
 _State = dict[Pipe, dict[int, _Pool]]
 
 
@@ -104,8 +103,15 @@ class _Walk:
 
     def _key(self, site: Site, carried: tuple[int, ...]) -> Hashable:
         access = site.access
-        lane = access.term.value if isinstance(access.term, Const) else None
-        return access.slots.key, lane, access.role.writes, self.order.phase(site), access.start, access.end, carried
+        return (
+            access.slots.key,
+            access.term,
+            access.role.writes,
+            self.order.phase(site),
+            access.start,
+            access.end,
+            carried,
+        )
 
     def _carry(self, state: _State, loop: int) -> _State:
         carried: _State = {}

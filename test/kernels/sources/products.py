@@ -38,7 +38,7 @@ def twice(
     c: pl.Out[pl.Tensor[[M, N], pl.FP32]],
 ):
     whole = pl.load(a, [0, 0], [M, K], target_memory=pl.Mem.Mat)
-    for i in pl.range(n):
+    for i in pl.pipeline(n, stage=2):
         part = pl.load(b, [0, i * COLS], [K, COLS], target_memory=pl.Mem.Mat)
         one: pl.Tile[[M, COLS], pl.FP32, pl.MemRef("l0c", slots=2)[i % 2], pl.Mem.Acc] = pl.tile.matmul(whole, part)
         both = pl.tile.matmul_acc(one, whole, part)
