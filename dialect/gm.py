@@ -24,10 +24,12 @@ from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.dialect.types import PartitionViewType, PtrSpec, PtrType, TensorViewType
 
+_INDEX = IndexType()
+
 
 def _parse_indices(parser: Parser) -> list[SSAValue]:
     names = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_unresolved_operand)
-    return [parser.resolve_operand(name, IndexType()) for name in names]
+    return [parser.resolve_operand(name, _INDEX) for name in names]
 
 
 def _parse_named(parser: Parser, *words: str) -> list[list[SSAValue]]:

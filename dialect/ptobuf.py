@@ -22,6 +22,8 @@ from pto_buf.dialect.types import EventSpec, EventType, SlotSetSpec, SlotSetType
 from pto_buf.hw import Pipe
 from pto_buf.tile import TileSpec
 
+_INDEX = IndexType()
+
 
 class _NamedOp(IRDLOperation):
     """An op that makes one thing under a name: `op "name" {...} : T`. Its name is its first property."""
@@ -136,7 +138,7 @@ class SlotSelectOp(IRDLOperation, VerifiedBySignature):
                 parser.raise_error(f"expected a !ptobuf.slot, found {slot}", pos)
             seen_as = slot.data
         held = attributes.pop("held", None) is not None
-        op = cls(parser.resolve_operand(slots, type), parser.resolve_operand(index, IndexType()), seen_as, held=held)
+        op = cls(parser.resolve_operand(slots, type), parser.resolve_operand(index, _INDEX), seen_as, held=held)
         op.attributes = attributes
         return op
 

@@ -1,7 +1,7 @@
 """What the `pto` tile ops and the `ptobuf` into-ops share: operands by name, and their row of the op table."""
 
 from collections.abc import Hashable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import ClassVar
 
 from xdsl.dialects.arith import ConstantOp
@@ -57,9 +57,11 @@ def target_of(op: Operation) -> Target:
 
 def constant_of(value: SSAValue) -> int | None:
     """The integer that `value` is known to be, if it is a constant."""
-    if isinstance(value, OpResult) and isinstance(value.op, ConstantOp) and isinstance(value.op.value, IntegerAttr):
-        return value.op.value.value.data
-    return None
+    # Both classes are final. `isinstance` takes ten times as long to say no, and no is what it mostly says.
+    if type(value) is not OpResult or type(value.op) is not ConstantOp:
+        return None
+    number = value.op.properties["value"]
+    return number.value.data if isinstance(number, IntegerAttr) else None
 
 
 def spec_of(type: Attribute, target: Target = A2A3) -> Value:
@@ -181,6 +183,8 @@ class TileOp(IRDLOperation, VerifiedBySignature):
         parser.parse_keyword("outs")
         outs, _ = cls.parse_group(parser)
         attributes = {**inner, **parser.parse_optional_attr_dict()}
+        if not any(row.attrs for row in cls.ROWS):
+            return ins, outs, attributes
         for attr in (attr for row in cls.ROWS for attr in row.attrs):
             if attr.alias is not None and attr.alias in attributes:
                 attributes[attr.name] = attributes.pop(attr.alias)
@@ -193,7 +197,7 @@ class TileOp(IRDLOperation, VerifiedBySignature):
     @classmethod
     def parse_group(cls, parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute]]:
         """`(%a, %b {..} : A, B, %c : C word %d : D)`: values with their types, in one go or in several."""
-        keywords = tuple(dict.fromkeys(op.keyword for row in cls.ROWS for op in row.ins if op.keyword is not None))
+        keywords = _keywords(cls)
         parser.parse_punctuation("(")
         values: list[SSAValue] = []
         attributes: dict[str, Attribute] = {}
@@ -315,6 +319,12 @@ def _use(op: type[TileOp], ins: _Types, outs: _Types, attributes: _Named, consta
 def _form(op: type[TileOp], ins: _Types, outs: _Types, attributes: _Named, constants: _Constants, target: str) -> Form:
     use = _use(op, ins, outs, attributes, constants, target)
     return use.row.form(use)
+
+
+@cache
+def _keywords(op: type[TileOp]) -> tuple[str, ...]:
+    """The words that stand before inputs of their own."""
+    return tuple(dict.fromkeys(one.keyword for row in op.ROWS for one in row.ins if one.keyword is not None))
 
 
 _NO_TMP = "no_tmp"

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.ir import Attribute, Data, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -225,4 +226,8 @@ class EventType(Data[EventSpec], TypeAttribute):
 
 def tile_of(type: Attribute) -> TileSpec | None:
     """The tile that a value of this type holds: a tile itself or a slot; None for everything else."""
-    return type.data if isinstance(type, (TileBufType, SlotType)) else None
+    # By class, which is final: `isinstance` takes ten times as long to say no.
+    return cast(TileBufType | SlotType, type).data if type.__class__ in _TILES else None
+
+
+_TILES = (TileBufType, SlotType)

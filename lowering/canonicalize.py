@@ -11,15 +11,16 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotSelectOp
 from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
 from pto_buf.dialect.types import tile_of
+from pto_buf.kept import Keeps, changed, kept
 from pto_buf.lowering.folding import fold, remove_unused
 from pto_buf.lowering.plan_memory import functions
+from pto_buf.lowering.verify_slots import verdict_of
 from pto_buf.slots.build import build
 from pto_buf.slots.dead import dead_ops
-from pto_buf.slots.leases import analyse
 
 
 @dataclass(frozen=True)
-class CanonicalizePass(ModulePass):
+class CanonicalizePass(ModulePass, Keeps):
     """Folds index arithmetic, branches and loops; drops leases that nothing reads, and releases that end nothing.
 
     Slots are never merged, and nothing that touches one is moved. In a kernel that breaks the slot protocol every
@@ -32,26 +33,30 @@ class CanonicalizePass(ModulePass):
         for function in functions(op):
             fold(function)
             remove_unused(function)
+            changed(function)
             _drop_dead_leases(function)
-            remove_unused(function)
             _drop_unused_tiles(function)
 
 
 def _drop_dead_leases(function: FuncOp) -> None:
     """Erases releases, which only end what the next write ends anyway, and ops whose leases nothing reads."""
-    built = build(function)
-    verdict = analyse(built.program)
+    built = kept(function, build)
+    verdict = kept(function, verdict_of)
     if verdict.errors:
         return
     roots = [key for key, op in built.ops.items() if isinstance(op, SlotOp) and _matters(op)]
     for op in function.walk():
-        if isinstance(op, SlotSelectOp):
+        if isinstance(op, SlotSelectOp) and op.held is not None:
             op.held = None  # that what it stands for is still there is known now
+            changed(function)
     gone: list[Operation] = [op for op in function.walk() if isinstance(op, ReleaseOp)]
     gone += [built.ops[key] for key in reversed(dead_ops(built.program, verdict.flow, roots))]
     for op in gone:
         op.detach()
         op.erase()
+    if gone:
+        changed(function)
+        remove_unused(function)
 
 
 def _drop_unused_tiles(function: FuncOp) -> None:
@@ -60,6 +65,7 @@ def _drop_unused_tiles(function: FuncOp) -> None:
         if isinstance(op, AllocSlotsOp) and op.owned is not None and not op.slots.first_use:
             op.detach()
             op.erase()
+            changed(function)
 
 
 def _matters(op: SlotOp) -> bool:

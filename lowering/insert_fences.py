@@ -29,14 +29,15 @@ from pto_buf.fences.plan import FencePlan, plan_fences
 from pto_buf.fences.pools import Pool, Reach
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
+from pto_buf.kept import kept
 from pto_buf.lowering.constants import INDEX, Constants
 from pto_buf.lowering.fenced import IMPLIED, LOST, RETURNS, reserved_flags
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
+from pto_buf.lowering.verify_slots import verdict_of
 from pto_buf.memory.footprint import set_bytes
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.flow import SiteKey
-from pto_buf.slots.leases import analyse
 from pto_buf.slots.program import SlotSet
 from pto_buf.source import place_of
 
@@ -63,12 +64,12 @@ class InsertFencesPass(ModulePass):
 
 def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
     """Fences one function. Returns what overlap is lost, and where."""
-    built = build(function)
+    built = kept(function, build)
     if not built.sets:
         _close(function)
         return []
     pools = [Pool(tuple(sets)) for sets in sharing_bytes(built, target)]
-    verdict = analyse(built.program)
+    verdict = kept(function, verdict_of)
     if verdict.errors:
         raise DiagnosticError(*verdict.errors)
     plan = plan_fences(

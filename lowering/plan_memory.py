@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import Diagnostic, DiagnosticError
 from pto_buf.hw import Pipe
+from pto_buf.kept import Keeps, kept
 from pto_buf.memory.banks import SourcePair
 from pto_buf.memory.lives import lives
 from pto_buf.memory.plan import Plan, plan
@@ -21,7 +22,7 @@ from pto_buf.slots.program import Block, Branch, Loop, Op, Program, While
 
 
 @dataclass(frozen=True)
-class PlanMemoryPass(ModulePass):
+class PlanMemoryPass(ModulePass, Keeps):
     """Sets `addr` on every `alloc_slots`; one that is there already is pinned, and checked.
 
     `check_only` tells whether the sets fit, as they are declared, and leaves the program as it is.
@@ -35,7 +36,7 @@ class PlanMemoryPass(ModulePass):
         wrong: list[Diagnostic] = []
         for func in functions(op):
             try:
-                built = build(func)
+                built = kept(func, build)
                 found = plan(tenants(built), target_of(func), source_pairs(built.program))
             except DiagnosticError as err:
                 wrong += err.diagnostics

@@ -12,6 +12,7 @@ from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Space, Target
+from pto_buf.kept import Keeps, changed, kept
 from pto_buf.lowering.plan_memory import functions, tenants
 from pto_buf.memory.footprint import set_bytes
 from pto_buf.memory.inplace import pairs
@@ -23,7 +24,7 @@ _ONE_BY_ONE = 8
 
 
 @dataclass(frozen=True)
-class ReuseInPlacePass(ModulePass):
+class ReuseInPlacePass(ModulePass, Keeps):
     """Joins two sets of the compiler's where an op that may work in place reads the one last and makes the other.
 
     Only while the sets of a space do not fit: a buffer with two tiles makes the second one's writer wait for more.
@@ -39,7 +40,7 @@ class ReuseInPlacePass(ModulePass):
 def _reuse(function: FuncOp, target: Target) -> None:
     joined = 0
     while True:
-        built = build(function)
+        built = kept(function, build)
         short = _short_of(built, target)
         if not short:
             return
@@ -55,6 +56,7 @@ def _reuse(function: FuncOp, target: Target) -> None:
                 taken |= {pair.old, pair.new}
                 _join(built, pair.old, pair.new)
                 joined += 1
+        changed(function)
 
 
 def _short_of(built: Built, target: Target) -> list[Space]:

@@ -22,6 +22,7 @@ from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, UsageError, collecting_warnings, warn
+from pto_buf.kept import Keeps, changed
 from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.grouping import Grouping, trip_count
 from pto_buf.lowering.plan_memory import functions, plan_of
@@ -33,7 +34,7 @@ from pto_buf.source import place_of
 
 
 @dataclass(frozen=True)
-class SchedulePass(ModulePass):
+class SchedulePass(ModulePass, Keeps):
     """Groups trips as `ptobuf.stage` on the loops asks for; `interleave` overrides it on all innermost loops."""
 
     name = "ptobuf-schedule"
@@ -54,8 +55,8 @@ class SchedulePass(ModulePass):
         for widen in (True, False):
             trial = _beside(func)
             with collecting_warnings() as said:
-                changed = self._schedule(trial, widen)
-            overflow = _overflow(trial) if changed else None
+                grouped = self._schedule(trial, widen)
+            overflow = _overflow(trial) if grouped else None
             if overflow is None or _overflow(func) is not None:  # what overflows anyway the plan will report
                 func.detach()
                 func.erase()
@@ -113,8 +114,8 @@ def _overflow(func: FuncOp) -> Diagnostic | None:
 
 def _forget(func: FuncOp) -> None:
     for op in func.walk():
-        if isinstance(op, scf.ForOp):
-            op.attributes.pop(STAGE_ATTRIBUTE, None)
+        if isinstance(op, scf.ForOp) and op.attributes.pop(STAGE_ATTRIBUTE, None) is not None:
+            changed(func)
 
 
 # --- how many trips together ---------------------------------------------------------------------------------------

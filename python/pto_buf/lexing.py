@@ -27,6 +27,7 @@ _NAMES = {
     "^": MLIRTokenKind.CARET_IDENT,
 }
 _BARE = MLIRTokenKind.BARE_IDENT
+_NAME, _MARK = _USUAL.groupindex["name"], _USUAL.groupindex["mark"]
 
 KINDS: Mapping[str, MLIRTokenKind] = {str(mark): kind for mark, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 """The kind of each punctuation."""
@@ -60,17 +61,20 @@ class QuickLexer(MLIRLexer):
 
     def lex(self) -> QuickToken:
         """The next token. Raises ParseError where xDSL's lexer does."""
-        match = _USUAL.match(self.input.content, self.pos)
+        input = self.input
+        text = input.content
+        match = _USUAL.match(text, self.pos)
         if match is None:
             token = super().lex()
-            return QuickToken(token.kind, token.span.start, token.span.end, self.input)
-        group = match.lastgroup
-        start, end = match.span(group or 0)
+            return QuickToken(token.kind, token.span.start, token.span.end, input)
+        group = match.lastindex
+        assert group is not None
+        start, end = match.span(group)
         self.pos = end
-        if group == "bare":
-            kind = _BARE
-        elif group == "name":
-            kind = _NAMES[self.input.content[start]]
+        if group == _MARK:
+            kind = KINDS[text[start:end]]
+        elif group == _NAME:
+            kind = _NAMES[text[start]]
         else:
-            kind = KINDS[self.input.content[start:end]]
-        return QuickToken(kind, start, end, self.input)
+            kind = _BARE
+        return QuickToken(kind, start, end, input)

@@ -12,6 +12,7 @@ from xdsl.utils.arg_spec import ArgSpec, parse_pipeline
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
 from pto_buf.errors import DiagnosticError, UsageError, near_miss
+from pto_buf.kept import Keeps, keeping
 from pto_buf.lowering import PASSES
 from pto_buf.source import place_of
 from pto_buf.verification import verify_module
@@ -75,25 +76,33 @@ def run_passes(
 ) -> None:
     """Run the passes over the module, verifying the result of each, or only of the last; `after` is called behind each.
 
+    What they find out about functions is kept between them as far as they leave it as it is; `after` must.
     Raises DiagnosticError for a mistake in the user's program, BugError when a pass crashes or leaves invalid IR.
     """
-    for one in passes:
-        start = time.perf_counter()
-        try:
-            one.apply(ctx, module)
-        except DiagnosticError:
-            raise
-        except DiagnosticException as err:  # xDSL's passes say so when they cannot lower a program
-            raise DiagnosticError.at(place_of(module), f"pass '{one.name}': {str(err).strip()}") from err
-        except Exception as err:
-            raise BugError(f"pass '{one.name}' failed with {type(err).__name__}: {err}") from err
-        taken = PassRun(one.name, time.perf_counter() - start)
-        if verify_each:
-            _verify(module, f"pass '{one.name}'")
-        if after is not None:
-            after(module, taken)
+    with keeping() as forget:
+        for one in passes:
+            start = time.perf_counter()
+            _apply(one, ctx, module)
+            if not isinstance(one, Keeps):
+                forget()
+            taken = PassRun(one.name, time.perf_counter() - start)
+            if verify_each:
+                _verify(module, f"pass '{one.name}'")
+            if after is not None:
+                after(module, taken)
     if passes and not verify_each:
         _verify(module, "a pass (verifying behind each tells which)")
+
+
+def _apply(one: ModulePass, ctx: Context, module: ModuleOp) -> None:
+    try:
+        one.apply(ctx, module)
+    except DiagnosticError:
+        raise
+    except DiagnosticException as err:  # xDSL's passes say so when they cannot lower a program
+        raise DiagnosticError.at(place_of(module), f"pass '{one.name}': {str(err).strip()}") from err
+    except Exception as err:
+        raise BugError(f"pass '{one.name}' failed with {type(err).__name__}: {err}") from err
 
 
 def _verify(module: ModuleOp, culprit: str) -> None:

@@ -7,9 +7,29 @@ from typing import cast
 
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
+from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind, PunctuationSpelling
 
 from pto_buf.lexing import KINDS, QuickLexer, QuickToken
+
+
+class QuickOperand(UnresolvedOperand):
+    """The use of a value, whose name is cut out of the text once, and its span only when somebody asks for it."""
+
+    def __init__(self, token: QuickToken):
+        self.index = 0
+        self._token = token
+        self._name = token.text[1:]
+
+    @property
+    def span(self) -> Span[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Where it stands."""
+        return self._token.span
+
+    @property
+    def operand_name(self) -> str:
+        """The name, without what marks it as one."""
+        return self._name
 
 
 class QuickParser(Parser):
@@ -59,6 +79,28 @@ class QuickParser(Parser):
             return None
         self._consume_token()
         return text
+
+    def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
+        """A use of a value, if one comes next."""
+        name, state = self.token, self._parser_state
+        if name.kind is not MLIRTokenKind.PERCENT_IDENT:
+            return None
+        state.current_token = state.lexer.lex()
+        if state.current_token.kind is MLIRTokenKind.HASH_IDENT:  # one of several results
+            self._resume_from(name.start)
+            return super().parse_optional_unresolved_operand()
+        return QuickOperand(name)
+
+    def _parse_op_result_list(self) -> list[tuple[Span[str], int]]:
+        name, state = self.token, self._parser_state
+        if name.kind is not MLIRTokenKind.PERCENT_IDENT:
+            return []
+        state.current_token = state.lexer.lex()
+        if state.current_token.kind is not MLIRTokenKind.EQUAL:  # several, or what cannot be read
+            self._resume_from(name.start)
+            return super()._parse_op_result_list()
+        state.current_token = state.lexer.lex()
+        return [(name.span, 1)]
 
     def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:
         """The value of that name. Raises ParseError if it is of another type than is said."""

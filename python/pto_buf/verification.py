@@ -7,6 +7,7 @@ before they are used.
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.ir import Block, Operation, OpResult, Region, SSAValue
@@ -46,6 +47,8 @@ class _Walk:
     failures: list[Diagnostic] = field(default_factory=list[Diagnostic])
     right: set[Hashable] = field(default_factory=set[Hashable])
     """Signatures of ops of the module that were found right."""
+    signed: dict[type[Operation], bool] = field(default_factory=dict[type[Operation], bool])
+    """Which classes of ops have signatures: asking an op for its base classes takes as long as the rest."""
 
     def run(self, module: ModuleOp) -> None:
         with suppress(_EnoughFailures):
@@ -65,17 +68,12 @@ class _Walk:
         for index, operand in enumerate(op.operands):
             if operand not in visible:
                 self._used_too_early(op, index, operand)
-        if isinstance(op, ModuleOp):
-            self.right.clear()  # it says what the target is
-        for region in op.regions:
-            self._region(op, region)
-        if isinstance(op, ModuleOp):
-            self.right.clear()
+        if op.regions:
+            self._regions(op)
         visible.update(op.results)
         if not self.ask_ops or len(self.failures) != before:
             return
-        # The last op of a block is asked for itself: xDSL wants it to be a terminator.
-        signature = op.signature() if isinstance(op, VerifiedBySignature) and op.next_op is not None else None
+        signature = self._signature(op)
         if signature is not None and signature in self.right:
             return
         try:
@@ -89,6 +87,24 @@ class _Walk:
             if type(err) is not Exception:
                 raise
             self._fail(op, worded(str(err)), kind="invalid-op")
+
+    def _signature(self, op: Operation) -> Hashable | None:
+        kind = type(op)
+        if kind not in self.signed:
+            self.signed[kind] = issubclass(kind, VerifiedBySignature)
+        # The last op of a block is asked for itself: xDSL wants it to be a terminator.
+        if not self.signed[kind] or op.next_op is None:
+            return None
+        return cast(VerifiedBySignature, op).signature()
+
+    def _regions(self, op: Operation) -> None:
+        says_target = isinstance(op, ModuleOp)
+        if says_target:
+            self.right.clear()
+        for region in op.regions:
+            self._region(op, region)
+        if says_target:
+            self.right.clear()
 
     def _region(self, op: Operation, region: Region) -> None:
         blocks = tuple(region.blocks)

@@ -1,8 +1,8 @@
 """From a function of the `ptobuf` dialect to the program that slot reasoning sees, and the way back to its ops."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
+from typing import Any, cast
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import IntegerAttr
@@ -76,6 +76,13 @@ class _Held:
     """The key of the selection that took up what the slot held."""
 
 
+_Reader = Callable[[Any], Sequence[Node]]
+
+
+def _nothing(op: Operation) -> Sequence[Node]:
+    return ()
+
+
 @dataclass
 class _Builder:
     target: Target
@@ -90,43 +97,49 @@ class _Builder:
         self.terms = IndexTerms(self.keys)
         self.shapes = Shapes(self.target)
         self._held: dict[SSAValue, _Held | None] = {}
+        self._readers: dict[type[Operation], _Reader] = {}
 
     def block(self, block: IRBlock) -> Block:
-        return tuple(node for op in block.ops for node in self._nodes(op))
+        nodes: list[Node] = []
+        for op in block.ops:
+            kind = type(op)
+            if kind not in self._readers:
+                self._readers[kind] = self._reader(kind)
+            nodes += self._readers[kind](op)
+        return tuple(nodes)
 
-    def _nodes(self, op: Operation) -> Iterator[Node]:
-        match op:
-            case AllocSlotsOp():
-                self._set(op)
-            case SlotOp():
-                yield self._tile_op(op)
-            case ReleaseOp():
-                yield from self._release(op)
-            case scf.ForOp() | scf.IfOp() | scf.WhileOp():
-                self.ops[self.keys[op]] = op
-                yield self._region(op)
-            case SlotSelectOp():
-                yield from self._taken_up(op)
-            case scf.YieldOp() | scf.ConditionOp():
-                pass
-            case TileValidRowsOp() | TileValidColsOp() | GetValidShapeOp():
-                pass  # they look at the extents, not at the bytes
-            case _:
-                self._other(op)
+    def _reader(self, kind: type[Operation]) -> "_Reader":
+        """What makes nodes of ops of one class."""
+        if issubclass(kind, SlotOp):
+            return self._tile_op
+        if issubclass(kind, scf.ForOp | scf.IfOp | scf.WhileOp):
+            return self._region
+        if issubclass(kind, scf.YieldOp | scf.ConditionOp):
+            return _nothing
+        if issubclass(kind, TileValidRowsOp | TileValidColsOp | GetValidShapeOp):
+            return _nothing  # they look at the extents, not at the bytes
+        own: Mapping[type[Operation], _Reader] = {
+            AllocSlotsOp: self._set,
+            ReleaseOp: self._release,
+            SlotSelectOp: self._taken_up,
+        }
+        return own.get(kind, self._other)
 
-    def _set(self, op: AllocSlotsOp) -> None:
+    def _set(self, op: AllocSlotsOp) -> Sequence[Node]:
         spec = op.slots.type.data
         name, place = op.set_name.data, place_of(op)
         self.sets[op] = SlotSet(len(self.sets), name, spec.count, spec.tile, op.owned is not None, place)
+        return ()
 
-    def _taken_up(self, op: SlotSelectOp) -> Iterator[Op]:
+    def _taken_up(self, op: SlotSelectOp) -> Sequence[Node]:
         held = self._slot(op.slot, op) if op.held is not None else None
-        if held is not None:
-            self.takes_up = True
-            taken = Access(held.slots, self.terms.of(held.index), Role.READ, "slot", None, place=held.chosen)
-            yield Op(self.keys[op], "slot_select", (), (), place_of(op), takes_up=taken)
+        if held is None:
+            return ()
+        self.takes_up = True
+        taken = Access(held.slots, self.terms.of(held.index), Role.READ, "slot", None, place=held.chosen)
+        return (Op(self.keys[op], "slot_select", (), (), place_of(op), takes_up=taken),)
 
-    def _tile_op(self, op: SlotOp) -> Op:
+    def _tile_op(self, op: SlotOp) -> Sequence[Node]:
         key, place = self.keys[op], place_of(op)
         self.ops[key] = op
         shape = self.shapes.of(op)
@@ -152,40 +165,43 @@ class _Builder:
                     held.held,
                 )
             )
-        return Op(key, shape.name, shape.pipes, tuple(accesses), place, shape.in_place)
+        return (Op(key, shape.name, shape.pipes, tuple(accesses), place, shape.in_place),)
 
-    def _release(self, op: ReleaseOp) -> Iterator[Release]:
+    def _release(self, op: ReleaseOp) -> Sequence[Node]:
         held = self._slot(op.lease, op)
         if held is None:
-            return
+            return ()
         key = self.keys[op]
         self.ops[key] = op
         self.indices[SiteKey(key, 0)] = held.index
-        yield Release(key, held.slots, self.terms.of(held.index), held.lease, place_of(op), held.chosen, held.written)
+        term = self.terms.of(held.index)
+        return (Release(key, held.slots, term, held.lease, place_of(op), held.chosen, held.written),)
 
-    def _region(self, op: scf.ForOp | scf.IfOp | scf.WhileOp) -> Node:
+    def _region(self, op: scf.ForOp | scf.IfOp | scf.WhileOp) -> Sequence[Node]:
         key, place = self.keys[op], place_of(op)
+        self.ops[key] = op
         if isinstance(op, scf.IfOp):
             otherwise = self.block(op.false_region.block) if op.false_region.blocks else ()
-            return Branch(key, self.terms.of(op.cond), self.block(op.true_region.block), otherwise, place)
+            return (Branch(key, self.terms.of(op.cond), self.block(op.true_region.block), otherwise, place),)
         loop = self.terms.loop(op)
         if isinstance(op, scf.WhileOp):
             before, after = self.block(op.before_region.block), self.block(op.after_region.block)
             condition = self.terms.of(cast(scf.ConditionOp, op.before_region.block.last_op).condition)
-            return While(key, loop.var, condition, before, after, place, loop.carried)
+            return (While(key, loop.var, condition, before, after, place, loop.carried),)
         attribute = op.attributes.get(STAGE_ATTRIBUTE)
         stage = attribute.value.data if isinstance(attribute, IntegerAttr) else 1
         body = self.block(op.body.block)
-        return Loop(key, loop.var, loop.lower, loop.upper, loop.step, body, stage, place, loop.carried)
+        return (Loop(key, loop.var, loop.lower, loop.upper, loop.step, body, stage, place, loop.carried),)
 
-    def _other(self, op: Operation) -> None:
+    def _other(self, op: Operation) -> Sequence[Node]:
         if any(tile_of(value.type) is not None for value in op.operands):
             self._problem(op, f"'{op.name}' is not known to read or write the tiles it takes", kind="unsupported-op")
         for region in op.regions:
             for value in region.walk():
                 if isinstance(value, SlotOp | ReleaseOp | AllocSlotsOp):
                     self._problem(op, f"slots inside '{op.name}' cannot be followed", kind="unsupported-op")
-                    return
+                    return ()
+        return ()
 
     # --- which slot an operand names ---
 

@@ -39,13 +39,20 @@ class Shapes:
     def __init__(self, target: Target):
         self._target = target
         self._known: dict[Hashable, Shape] = {}
+        self._by_op: dict[SlotOp, Shape] = {}
 
     def of(self, op: SlotOp) -> Shape:
+        found = self._by_op.get(op)
+        if found is None:
+            found = self._by_op[op] = self._of_kind(op)
+        return found
+
+    def _of_kind(self, op: SlotOp) -> Shape:
         operands = op.operands
         key = (
             type(op),
-            tuple(value.type for value in operands),
-            tuple(constant_of(value) for value in operands),
+            tuple([value.type for value in operands]),
+            tuple([constant_of(value) for value in operands]),
             tuple(op.attributes.items()),
         )
         found = self._known.get(key)

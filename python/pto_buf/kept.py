@@ -1,0 +1,52 @@
+"""What passes find out about functions, kept from pass to pass until a function changes.
+
+Reading the program of slots off a function, and checking it, is half the work of several passes; most of them leave
+it as it was.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+from xdsl.dialects.func import FuncOp
+
+_Found = TypeVar("_Found")
+
+_kept: ContextVar[dict[FuncOp, dict[object, Any]] | None] = ContextVar("_kept", default=None)
+
+
+class Keeps:
+    """A pass that calls `changed` for every function in which it changes more than addresses.
+
+    What was found out before any other pass is forgotten behind it.
+    """
+
+
+@contextmanager
+def keeping() -> Generator[Callable[[], None]]:
+    """Keep what `kept` finds until the end of the block. Yields what forgets all of it."""
+    found: dict[FuncOp, dict[object, Any]] = {}
+    token = _kept.set(found)
+    try:
+        yield found.clear
+    finally:
+        _kept.reset(token)
+
+
+def kept(function: FuncOp, find: Callable[[FuncOp], _Found]) -> _Found:
+    """What `find` finds of the function; outside of `keeping` it is called each time, and again if it raised."""
+    found = _kept.get()
+    if found is None:
+        return find(function)
+    known = found.setdefault(function, {})
+    if find not in known:
+        known[find] = find(function)
+    return known[find]
+
+
+def changed(function: FuncOp) -> None:
+    """Forget what was found out about a function that is no more as it was."""
+    found = _kept.get()
+    if found is not None:
+        found.pop(function, None)
