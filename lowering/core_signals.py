@@ -41,8 +41,8 @@ def put_signals(
     Raises DiagnosticError where no signals can, or too many would be needed.
     """
     by_key = {key: cores[op] for key, op in built.ops.items() if op in cores}
-    alone = target is A5
-    found = plan_handovers(built.program, windows, by_key, waits_alone=alone, most=SIGNALS)
+    sends = _SENDS if target is A5 else None
+    found = plan_handovers(built.program, windows, by_key, sends=sends, most=SIGNALS)
     if isinstance(found, Unordered):
         earlier, later = built.ops[found.earlier], built.ops[found.later]
         raise DiagnosticError.at(

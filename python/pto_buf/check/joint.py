@@ -23,7 +23,7 @@ from pto_buf.check.program import (
     Signal,
 )
 from pto_buf.check.rewrite import Rewriter
-from pto_buf.check.terms import Term, substitute
+from pto_buf.check.terms import Term, constant_of, substitute
 from pto_buf.check.values import ValueSets
 from pto_buf.check.whole import Whole
 
@@ -63,10 +63,13 @@ def in_step(whole: Whole) -> Whole | None:
 
 
 def _nests(whole: Whole, values: ValueSets) -> list[list[_Nest]]:
-    """For each core, its outermost loops."""
+    """For each core, its outermost loops that it may come to."""
     outermost: list[list[_Nest]] = [[] for _ in whole.starts]
     around: list[_Nest] = []
+    reached = _reached(whole)
     for at, one in enumerate(whole.code.instructions):
+        if at not in reached:
+            continue
         core = whole.core_of(at)
         if isinstance(one, Enter):
             nest = _Nest(core, at, one.loop)
@@ -80,6 +83,29 @@ def _nests(whole: Whole, values: ValueSets) -> list[list[_Nest]]:
             for nest in around:
                 nest.ids.update(ids)
     return outermost
+
+
+def _reached(whole: Whole) -> frozenset[int]:
+    """The instructions that are not behind a branch that is decided otherwise: which vector core it is decides some."""
+    code = whole.code.instructions
+    ends = {*whole.starts, len(code)}
+    found: set[int] = set()
+    waiting = list(whole.starts)
+    while waiting:
+        at = waiting.pop()
+        if at in found or at >= len(code):
+            continue
+        found.add(at)
+        match code[at]:
+            case Jump(target):
+                ways = (target,)
+            case Branch(condition=condition, otherwise=otherwise):
+                held = constant_of(condition)
+                ways = (at + 1, otherwise) if held is None else (at + 1,) if held else (otherwise,)
+            case _:
+                ways = (at + 1,)
+        waiting += [way for way in ways if way not in ends]
+    return frozenset(found)
 
 
 class _Matcher:

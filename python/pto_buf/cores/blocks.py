@@ -34,8 +34,10 @@ class Blocks:
         """The loops around each block, outermost first."""
         self._around: list[tuple[int, ...]] = []
         """For each block those around it in the same trip of every loop, itself included."""
+        self._loop_homes: list[tuple[int, int] | None] = []
+        """For each block, where the innermost loop around it stands."""
         self._homes: list[tuple[Op, Home]] = []
-        self._enter(body, (), (), ())
+        self._enter(body, (), (), (), None)
 
     def ops(self) -> Iterator[tuple[Op, Home]]:
         """The tile ops in program order, with the way to each."""
@@ -45,8 +47,20 @@ class Blocks:
         """The blocks that are run whenever this one is, in the same trip of all loops around it."""
         return self._around[block]
 
-    def _enter(self, block: Block, loops: tuple[Nest, ...], around: tuple[int, ...], home: Home) -> None:
+    def loop_home(self, block: int) -> tuple[int, int] | None:
+        """The block and the position of the innermost loop around a block."""
+        return self._loop_homes[block]
+
+    def _enter(
+        self,
+        block: Block,
+        loops: tuple[Nest, ...],
+        around: tuple[int, ...],
+        home: Home,
+        loop_home: tuple[int, int] | None,
+    ) -> None:
         number = len(self.nodes)
+        self._loop_homes.append(loop_home)
         self.nodes.append(block)
         self.loops.append(loops)
         self._around.append((*around, number))
@@ -57,7 +71,8 @@ class Blocks:
             is_loop = isinstance(node, Loop | While)
             for part in blocks_of(node):
                 inner = (*loops, node) if isinstance(node, Loop | While) else loops
-                self._enter(part, inner, () if is_loop else (*around, number), own)
+                above = () if is_loop else (*around, number)
+                self._enter(part, inner, above, own, (number, position) if is_loop else loop_home)
 
     def _node(self, step: tuple[int, int]) -> Node:
         block, position = step

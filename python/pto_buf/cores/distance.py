@@ -15,7 +15,7 @@ from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, While
 from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
 
-MOST_TRIPS = 6
+MOST_TRIPS = 4
 """Windows that overlap later than this many trips apart count as if they did after this many."""
 
 _MOST_REMAINDERS = 64

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pto_buf.cores.blocks import Blocks, Home
-from pto_buf.cores.distance import MOST_TRIPS, Distances, runs_at_most
+from pto_buf.cores.distance import Distances, runs_at_most
 from pto_buf.cores.implied import Ways
 from pto_buf.cores.need import Need
 from pto_buf.fences.windows import Window, Windows
@@ -26,6 +26,12 @@ from pto_buf.slots.program import Op, Program
 
 MOST_PENDING = 15
 """What a counter of signals holds."""
+
+_AHEAD = 5
+"""Trips that a sender may be ahead where only its counter holds it back."""
+
+_LEFT_ALONE = 13
+"""How much of a counter may be filled by signals that are sent ahead of a loop, of one round after the other."""
 
 
 @dataclass(frozen=True)
@@ -71,23 +77,27 @@ class _Touch:
 
 
 def plan_handovers(
-    program: Program, windows: Windows, cores: Mapping[int, Core], *, waits_alone: bool, most: int
+    program: Program, windows: Windows, cores: Mapping[int, Core], *, sends: Mapping[Core, Pipe] | None, most: int
 ) -> list[Handover] | Unordered:
     """The signals that a mixed kernel needs, in program order, at most `most` from each core as far as that can be.
 
-    `cores`: which core does each op, by its key. `waits_alone`: only the waiting pipe stands still, not its whole core.
+    `cores`: which core does each op, by its key. `sends`: the one pipe of each core that can send, where only the pipe
+    that waits stands still; None where any can, and the whole core stands still.
     """
-    planner = _Planner(program, windows, cores, waits_alone)
+    planner = _Planner(program, windows, cores, sends)
     wrong = planner.collect()
     return wrong or planner.handovers(most)
 
 
 class _Planner:
-    def __init__(self, program: Program, windows: Windows, cores: Mapping[int, Core], waits_alone: bool):
+    def __init__(
+        self, program: Program, windows: Windows, cores: Mapping[int, Core], sends: Mapping[Core, Pipe] | None
+    ):
         self.blocks = Blocks(program.body)
         self.distances = Distances(program.body)
-        self.ways = Ways(self.blocks, cores, waits_alone=waits_alone)
-        self.waits_alone = waits_alone
+        self.sends = sends
+        self.waits_alone = sends is not None
+        self.ways = Ways(self.blocks, cores, waits_alone=self.waits_alone)
         self.needs: dict[Need, None] = {}
         self.touches: dict[int, list[_Touch]] = {}
         for op, home in self.blocks.ops():
@@ -156,7 +166,7 @@ class _Planner:
         for need in sorted(signals, key=lambda one: (one.block, one.after, one.before, one.lag, one.source, one.pipe)):
             nodes = self.blocks.nodes[need.block]
             ends = nodes[need.after].key, nodes[need.before].key
-            outermost = next((loop.key for loop in self.blocks.loops[need.block]), None)
+            outermost = self._outermost(need.block)
             how = need.source, need.pipe, need.waiting
             found.append(Handover(*how, *ends, need.lag, need.around, outermost, need.why, need.merged))
         return found
@@ -175,24 +185,33 @@ class _Planner:
         """Adds what keeps the sender of each signal from running ahead by more than a counter holds."""
         found = list(signals)
         for signal in signals:
-            loops = self.blocks.loops[signal.block]
-            runs = runs_at_most(loops)
-            if (runs is None or runs + signal.lag > MOST_PENDING) and not self._is_held(signal, found):
-                ends = (signal.before, signal.after)
-                why = f"its counter holds {MOST_PENDING}: {signal.source} may be {MOST_TRIPS} trips ahead, no more"
-                found.append(
-                    Need(
-                        signal.block,
-                        Core.VECTOR if signal.source is Core.CUBE else Core.CUBE,
-                        signal.waiting,
-                        signal.pipe,
-                        *ends,
-                        MOST_TRIPS,
-                        loops[0].key,
-                        why,
-                    )
-                )
+            again = signal.lag > 1 and signal.around != self._outermost(
+                signal.block
+            )  # it is sent ahead again and again
+            runs = runs_at_most(self.blocks.loops[signal.block])
+            if runs is not None and runs * (1 + again * signal.lag) + signal.lag <= MOST_PENDING:
+                continue
+            if not self._is_held(signal, found):
+                around = signal.around if again else self._outermost(signal.block)
+                ends = signal.before, signal.after
+                found.append(self._credit(signal, signal.block, ends, _AHEAD, around))
+            elif again:
+                home = self.blocks.loop_home(signal.block)
+                assert home is not None
+                around = self._outermost(home[0])
+                lag = _LEFT_ALONE // signal.lag - 2
+                found.append(self._credit(signal, home[0], (home[1], home[1]), lag, around))
         return found
+
+    def _credit(self, signal: Need, block: int, ends: tuple[int, int], lag: int, around: int | None) -> Need:
+        """A signal back, so that the sender gets no further ahead than that many runs of a block."""
+        back = Core.VECTOR if signal.source is Core.CUBE else Core.CUBE
+        waiting = signal.pipe if self.sends is None else self.sends[signal.source]
+        why = f"so that no counter runs over: the {signal.source} core may be {lag} trips ahead"
+        return Need(block, back, signal.waiting, waiting, *ends, lag, around, why)
+
+    def _outermost(self, block: int) -> int | None:
+        return next((loop.key for loop in self.blocks.loops[block]), None)
 
     def _is_held(self, signal: Need, others: Sequence[Need]) -> bool:
         """Whether another signal comes back whenever this one is sent, from behind the wait for it."""
@@ -202,7 +221,7 @@ class _Planner:
             return any(other.block in above for other in others)
         pipes = signal.waiting, signal.pipe
         back = any((other.pipe, other.waiting) == pipes and other.block in above for other in others)
-        return back or self.ways.lead(others, signal.block, signal.before, signal.after, MOST_TRIPS)
+        return back or self.ways.lead(others, signal.block, signal.before, signal.after, _AHEAD)
 
 
 def _words(earlier: _Touch, later: _Touch, lag: int) -> str:

@@ -59,6 +59,27 @@ def halves(
 
 
 @pl.jit.incore
+def twice(
+    a: pl.Tensor[[ROWS, 64], pl.FP16],
+    b: pl.Tensor[[64, 64], pl.FP16],
+    work: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    c: pl.Out[pl.Tensor[[ROWS, 64], pl.FP32]],
+    rounds: pl.Scalar[pl.INDEX],
+    blocks: pl.Scalar[pl.INDEX],
+    some: pl.Scalar[pl.INDEX],
+):
+    """All rows in each round, of which there may be none, and of the last ones nothing."""
+    right = pl.move(pl.load(b, [0, 0], [64, 64], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Right)
+    for _ in pl.range(rounds):
+        for i in pl.range(blocks):
+            if i < some:
+                rows = pl.load(a, [i * 32, 0], [32, 64], target_memory=pl.Mem.Mat)
+                product = pl.matmul(pl.move(rows, target_memory=pl.Mem.Left), right)
+                pl.store(product, [(i % 2) * 32, 0], work)
+                pl.store(pl.mul(pl.load(work, [(i % 2) * 32, 0], [32, 64]), 0.5), [i * 32, 0], c)
+
+
+@pl.jit.incore
 def attention(
     q: pl.Tensor[[16, 64], pl.FP16],
     k: pl.Tensor[[KEYS, 64], pl.FP16],
@@ -109,6 +130,17 @@ def _attention(given):
     return {"total": total}
 
 
+def _some(given):
+    found = _product(given)["c"]
+    found[given["some"] * 32 * (given["rounds"] > 0) :] = 0
+    return {"c": found}
+
+
+def _rounds(rounds, blocks, some):
+    rows = _rows(blocks, 2)
+    return lambda rng: {**rows(rng), "rounds": rounds, "some": some}
+
+
 def _rows(blocks, places):
     return lambda rng: {
         "a": _half(rng, blocks * 32, 64),
@@ -140,5 +172,6 @@ CASES = {
     "scaled_product": (_one, _product),
     **{f"scaled_rows#{blocks}": (_rows(blocks, 3), _product) for blocks in (0, 1, 4, 7)},
     **{f"halves#{blocks}": (_rows(blocks, 1), _product) for blocks in (0, 1, 3)},
+    **{f"twice#{how}": (_rounds(*how), _some) for how in ((0, 2, 2), (2, 0, 0), (3, 3, 3), (2, 4, 1))},
     **{f"attention#{blocks}": (_heads(blocks), _attention) for blocks in (0, 1, 2, 5)},
 }
