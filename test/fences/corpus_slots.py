@@ -92,6 +92,36 @@ def use_then_refill() -> SlotText:
     return kernel
 
 
+def turned_by_the_counter() -> SlotText:
+    """B46: the same in two trips over two slots; each reads the slot of its number, of which there is no third."""
+    kernel = SlotText(P=2, Y=1)
+    with summed(kernel):
+        kernel.load("P[0]")
+        with kernel.loop("i", 0, 2):
+            kernel.vector("Y", "Y", "P[i]")
+            kernel.load("P[(i + 1) % 2]", row="i + 1")
+    return kernel
+
+
+def filled_by_halves() -> SlotText:
+    """B58, B101: two products fill the halves of a slot in L1; each half is read on its own, the first one early."""
+    kernel = SlotText(
+        X=(1, "mat"), A=(1, "left"), H=(2, "left"), B=(1, "right"), C=(2, "acc"), D=(1, "acc"), P=(2, "tall")
+    )
+    kernel.load("X")
+    kernel.extract("A", "X")
+    kernel.extract("B", "X")
+    with kernel.loop("i", 0, "n"):
+        for half in range(2):
+            kernel.matmul(f"C[{half}]", "A", "B")
+            kernel.insert("P[i % 2]", f"C[{half}]", row=16 * half)
+        for half in range(2):
+            kernel.extract(f"H[{half}]", "P[i % 2]", row=16 * half)
+            kernel.matmul("D", f"H[{half}]", "B", acc=half > 0)
+        kernel.store("D", row="i")
+    return kernel
+
+
 def two_levels() -> SlotText:
     """B47: two slots in L1, one in L0."""
     kernel = SlotText(L=(2, "mat"), A=(1, "left"), B=(1, "right"), C=(1, "acc"))

@@ -12,6 +12,7 @@ from pto_buf.fences.pools import PoolFences
 from pto_buf.fences.rings import Do, Hand, RingEvent, Use, pass_order
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe
+from pto_buf.slots.terms import Apply, Const, Fn
 
 
 class Rank(IntEnum):
@@ -95,7 +96,7 @@ class Planner:
                 _RANKS[use.do] if use.way is None else Rank.PASS,
                 event=numbers[use.event],
                 lane=few[use.lane] if few is not None and isinstance(use.lane, int) else use.lane,
-                modulus=group.lanes if folded and isinstance(use.lane, Site) else None,
+                modulus=group.lanes if folded and isinstance(use.lane, Site) else _wrapped(use, group.lanes),
                 waits=use.do in (Do.WAIT, Do.DRAIN),
                 order=pass_order(use) if use.way is not None else (0, False),
                 once=() if moved is None else moved.once,
@@ -136,6 +137,19 @@ class Planner:
                 Action(handover.op, handover.behind, rank, event=numbers[key], waits=rank is Rank.WAIT)
                 for rank in (Rank.SET, Rank.WAIT)
             ]
+
+
+def _wrapped(use: Use, lanes: int) -> int | None:
+    """The trips of a closing lie behind the loop's last one, where an index may leave the slots it keeps to before."""
+    if use.closing is None or isinstance(use.lane, int):
+        return None
+    match use.lane.access.term:
+        case Apply(fn=Fn.REMU, right=Const(value=count)) if count <= lanes:
+            return None
+        case Apply(fn=Fn.AND, right=Const(value=mask)) if 0 <= mask < lanes:
+            return None
+        case _:
+            return lanes
 
 
 def _named_lanes(uses: Sequence[Use]) -> dict[RingEvent, dict[int, int]]:
