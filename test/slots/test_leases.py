@@ -203,3 +203,17 @@ def test_two_slots_of_one_set_live_together() -> None:
     )
     flow = accepted(make.program(a, b, both))
     assert origins(flow, both, 0) == [(a.key, None)] and origins(flow, both, 1) == [(b.key, None)]
+
+
+@pytest.mark.parametrize(("count", "ahead"), [(5, 1), (7, 2)])
+def test_a_peeled_prefetch_of_at_least_so_many_trips(count: int, ahead: int) -> None:
+    """The bound is compared with a small number; still as many trips are told apart as there are slots."""
+    make = Maker()
+    ring = make.ring(count)
+    trips = binary(Fn.MAXS, make.argument("n"), ahead)
+    first = [make.load(ring, slot) for slot in range(ahead)]
+    last = add(trips, -ahead)
+    key, i = make.key(), make.counter("i", 0, last)
+    body = make.load(ring, mod(add(i, ahead), count)), make.store(ring, mod(i, count))
+    rest = [make.store(ring, mod(add(last, trip), count)) for trip in range(ahead)]
+    accepted(make.program(*first, make.loop(key, i, 0, last, *body), *rest))

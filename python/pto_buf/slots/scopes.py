@@ -99,6 +99,11 @@ class _Survey:
         for forms in self.loops.values():
             if forms.rest is not None:
                 _see(found, forms.rest, self.slots_met if forms.trip in choosing else 0, trips)
+                if forms.trip in choosing:
+                    choosing.update(self.atoms.below(forms.rest))
+        for atom in sorted(choosing - trips):  # a comparison with a small number must not narrow what is told apart
+            if ((atom, 1),) in found:
+                found[((atom, 1),)] = max(found[((atom, 1),)], self.slots_met)
         return found
 
     def _compared(self) -> Iterator[Linear]:
