@@ -5,6 +5,7 @@ comparison has the shape of the data.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from pto_buf.dialect.table.checks import (
     agree,
@@ -18,11 +19,11 @@ from pto_buf.dialect.table.checks import (
     same_valid,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, names
-from pto_buf.dialect.table.families import DST, LATELY_OPTIONAL_SCRATCH, LHS, RHS, vector_forms
-from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request, Use
+from pto_buf.dialect.table.families import DST, LATELY_OPTIONAL_SCRATCH, LHS, RHS, V_S_0, vector_forms
+from pto_buf.dialect.table.row import Form, Kind, Operand, OpRow, Request, Use
 from pto_buf.dialect.table.scratch import for_select, rows_of
 from pto_buf.dialect.table.vocabulary import Attr
-from pto_buf.hw import Space
+from pto_buf.hw import Pipe, Space
 from pto_buf.tile import TileSpec, aligned_tile, canonical_tile
 
 _MASKS: Mapping[str, tuple[str, ...]] = {"a2a3": ("ui8",), "a5": ("ui8", "i8", "si8")}
@@ -119,6 +120,12 @@ def _like_source(use: Use, request: Request) -> TileSpec:
     return use.tile("src")
 
 
+def _select_scalar(pipes: tuple[Pipe, ...], target: str) -> tuple[Form, ...]:
+    dtypes = _with_mask(2, "i16 i32 f16 f32", "i8 i16 i32 f16 f32", scalar_at=1, mask_first=True)
+    (form,) = vector_forms(("mask", "src", "tmp", "dst"), ("mask", "src", "value", "dst"), {target: dtypes[target]})
+    return (replace(form, pipes=pipes),)
+
+
 _MASK = Operand("mask")
 
 COMPARE_ROWS: tuple[OpRow, ...] = (
@@ -172,14 +179,15 @@ COMPARE_ROWS: tuple[OpRow, ...] = (
         "sels",
         ins=(_MASK, Operand("src"), LATELY_OPTIONAL_SCRATCH, Operand("value", Kind.SCALAR)),
         out=DST,
-        forms=vector_forms(
-            ("mask", "src", "tmp", "dst"),
-            ("mask", "src", "value", "dst"),
-            _with_mask(2, "i16 i32 f16 f32", "i8 i16 i32 f16 f32", scalar_at=1, mask_first=True),
+        forms=(
+            # The a2a3 library writes the number into the scratch on the scalar unit.
+            *_select_scalar((Pipe.V, Pipe.S), "a2a3"),
+            *_select_scalar((Pipe.V,), "a5"),
         ),
         check=_check_select_scalar,
         in_place=frozenset({"src"}),
         deduce=_like_source,
         scratch=rows_of("src", 1),
+        internal_flags=V_S_0,
     ),
 )

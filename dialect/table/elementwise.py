@@ -25,6 +25,7 @@ from pto_buf.dialect.table.families import (
     OPTIONAL_SCRATCH,
     RHS,
     SRC,
+    V_S_0,
     like,
     vector_forms,
 )
@@ -190,8 +191,8 @@ _BINARY_ROWS = (
     _binary("tand", "and_", _BITS),
     _binary("tor", "or_", _BITS),
     _binary("txor", "xor", _BITS, scratch=(LATELY_OPTIONAL_SCRATCH,), check=_check_xor, room=scratch_like("dst")),
-    _binary("tshl", "shl", _SHIFTED),
-    _binary("tshr", "shr", _SHIFTED),
+    replace(_binary("tshl", "shl", _SHIFTED), internal_flags=V_S_0),
+    replace(_binary("tshr", "shr", _SHIFTED), internal_flags=V_S_0),
     _binary("tfmod", "fmod", same(3, _THREE), attrs=_precision("fmod"), in_place=""),
     _binary(
         "trem",
@@ -213,6 +214,7 @@ _BINARY_ROWS = (
             room=for_float("dst"),
         ),
         generic=_POWER,
+        internal_flags=V_S_0,
     ),
     _binary(
         "tprelu",

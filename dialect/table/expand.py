@@ -17,11 +17,10 @@ from pto_buf.dialect.table.checks import (
     same_valid,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, same
-from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, asked, like, vector_forms
+from pto_buf.dialect.table.families import DST, LHS, OPTIONAL_SCRATCH, RHS, SRC, V_S_0, asked, like, vector_forms
 from pto_buf.dialect.table.row import OpRow, Use
 from pto_buf.dialect.table.scratch import for_row_expand, row_scratch_bytes, without_tile
 from pto_buf.dialect.table.vocabulary import Attr
-from pto_buf.hw import Pipe
 from pto_buf.tile import BLayout
 
 
@@ -75,7 +74,7 @@ def _row_expand(mnemonic: str, dsl: str, dtypes: DtypeSets, attrs: tuple[Attr, .
         scratch=for_row_expand,
         scratch_optional=True,
         hidden=without_tile,
-        internal_flags=frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)}),
+        internal_flags=V_S_0,
     )
 
 
@@ -145,7 +144,7 @@ EXPAND_ROWS: tuple[OpRow, ...] = (
         forms=vector_forms(("src", "dst"), ("src", "dst"), _ALL),
         check=_check_spread_rows,
         deduce=asked(like_name="src"),
-        internal_flags=frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)}),
+        internal_flags=V_S_0,
     ),
     OpRow(
         "tcolexpand",

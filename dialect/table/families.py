@@ -16,6 +16,9 @@ OPTIONAL_SCRATCH = Operand("tmp", role=Role.SCRATCH, optional=True)
 LATELY_OPTIONAL_SCRATCH = Operand("tmp", role=Role.SCRATCH, optional=True, needed_before=(0, 58))
 
 
+V_S_0 = frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)})
+"""Flags that many library ops raise inside themselves: their scalar part comes between two vector parts."""
+
 SCALE = Operand("preQuantScalar", Kind.I64, optional=True, apart=True)
 NO_SCALE = {
     "preQuantScalar": "the hardware library takes the scale for an event and does not compile; give a table, fp"

@@ -10,7 +10,7 @@ from pto_buf.dialect.table.checks import (
     same_valid,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, names, on_both
-from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, asked, vector_forms
+from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, V_S_0, asked, vector_forms
 from pto_buf.dialect.table.row import Form, Kind, Operand, OpRow, Role, TableError, Use
 from pto_buf.dialect.table.scratch import like
 from pto_buf.dialect.table.vocabulary import Attr
@@ -176,7 +176,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         check=_check_gather_compare,
         attrs=(Attr("cmpMode", "cmp", "eq"), Attr("offset", "int", "0")),
         deduce=asked(),
-        internal_flags=frozenset({(Pipe.S, Pipe.V, 0)}),
+        internal_flags=V_S_0,
     ),
     OpRow(
         "tgather",
@@ -211,6 +211,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         attrs=_PATTERN,
         inner_attrs=True,
         tail_attr="axis",
+        internal_flags=V_S_0,
     ),
     OpRow(
         "tscatter",
@@ -228,6 +229,6 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         ),
         check=_check_scatter,
         whole=frozenset({"dst"}),
-        internal_flags=frozenset({(Pipe.V, Pipe.S, 0)}),
+        internal_flags=V_S_0,
     ),
 )

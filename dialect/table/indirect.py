@@ -8,8 +8,7 @@ from pto_buf.dialect.table.checks import (
     row_major,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, names
-from pto_buf.dialect.table.families import DST, SRC, asked
-from pto_buf.dialect.table.rearrange import V_S_0
+from pto_buf.dialect.table.families import DST, SRC, V_S_0, asked
 from pto_buf.dialect.table.row import Form, Kind, Operand, OpRow, Role, Use
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe, Space
@@ -101,7 +100,7 @@ INDIRECT_ROWS: tuple[OpRow, ...] = (
         check=_check_gather_global,
         attrs=_GATHER_ATTRS,
         deduce=asked(),
-        internal_flags=V_S_0 | {(Pipe.MTE2, Pipe.S, 0)},
+        internal_flags=V_S_0 | {(Pipe.MTE2, Pipe.S, 0), (Pipe.S, Pipe.MTE2, 0)},
     ),
     OpRow(
         "mgather",

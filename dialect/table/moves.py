@@ -14,7 +14,7 @@ from pto_buf.dialect.table.checks import (
     require,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, exactly, on_both, pairs, same
-from pto_buf.dialect.table.families import DST, NO_SCALE, SCALE, SRC
+from pto_buf.dialect.table.families import DST, NO_SCALE, SCALE, SRC, V_S_0
 from pto_buf.dialect.table.memory import LOW_PRECISION, NUMBERS, QUANTISED, layout
 from pto_buf.dialect.table.row import Form, Kind, OldSpelling, Operand, OpRow, Request, Role, TableError, Use, has
 from pto_buf.dialect.table.scratch import LIBRARY_SCRATCH
@@ -342,6 +342,7 @@ MOVE_ROWS: tuple[OpRow, ...] = (
         deduce=_extract_result,
         window=_extract_window,
         hidden=_widened,
+        internal_flags=V_S_0,
         refused=NO_SCALE,
         generic=("src", "row", "col", "dst", "fp", "preQuantScalar"),
         old=(OldSpelling("textract_fp", (0, 58), _OLD_TABLE, has("fp")),),
@@ -368,6 +369,7 @@ MOVE_ROWS: tuple[OpRow, ...] = (
         check=_check_insert,
         attrs=(_TO_VEC, _RELU, Attr("tinsertMode", "tinsert_mode")),
         window=_insert_window,
+        internal_flags=V_S_0,
         refused=NO_SCALE,
         generic=("src", "row", "col", "dst", "fp", "preQuantScalar"),
         old=(OldSpelling("tinsert_fp", (0, 58), _OLD_TABLE, has("fp")),),

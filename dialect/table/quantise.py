@@ -15,8 +15,7 @@ from pto_buf.dialect.table.checks import (
 )
 from pto_buf.dialect.table.cube import check_accumulator_layout
 from pto_buf.dialect.table.dtypes import DtypeSets, names, on_both, pairs
-from pto_buf.dialect.table.families import DST, SRC, asked, vector_forms
-from pto_buf.dialect.table.rearrange import V_S_0
+from pto_buf.dialect.table.families import DST, SRC, V_S_0, asked, vector_forms
 from pto_buf.dialect.table.row import Form, Operand, OpRow, Request, Role, Use
 from pto_buf.dialect.table.scratch import like
 from pto_buf.dialect.table.vocabulary import Attr

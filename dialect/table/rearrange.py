@@ -13,17 +13,23 @@ from pto_buf.dialect.table.checks import (
     unboxed,
 )
 from pto_buf.dialect.table.dtypes import DtypeSets, alike, names, on_both, same
-from pto_buf.dialect.table.families import DST, LATELY_OPTIONAL_SCRATCH, OPTIONAL_SCRATCH, SRC, asked, vector_forms
+from pto_buf.dialect.table.families import (
+    DST,
+    LATELY_OPTIONAL_SCRATCH,
+    OPTIONAL_SCRATCH,
+    SRC,
+    V_S_0,
+    asked,
+    vector_forms,
+)
 from pto_buf.dialect.table.row import Form, Kind, OldSpelling, Operand, OpRow, Request, Role, TableError, Use
 from pto_buf.dialect.table.scratch import for_ramp, for_transpose
 from pto_buf.dialect.table.vocabulary import SCRATCH_DEMANDED, Attr
 from pto_buf.hw import Pipe, Space
 from pto_buf.tile import DTYPE_BITS, FP8, BLayout, TileSpec, aligned_tile
 
-V_S_0 = frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)})
-"""Flags that several library ops raise inside themselves."""
-
 _ALL = "i8 i16 i32 f16 bf16 f32"
+_CONCAT_FLAGS = V_S_0 | {(Pipe.MTE2, Pipe.S, 0), (Pipe.S, Pipe.MTE3, 0)}
 
 
 def _check_transpose(use: Use) -> None:
@@ -236,7 +242,7 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
         forms=vector_forms(("lhs", "rhs", "dst"), ("lhs", "rhs", "dst"), same(3, _ALL)),
         check=_check_concat,
         deduce=_concat_result,
-        internal_flags=V_S_0,
+        internal_flags=_CONCAT_FLAGS,
     ),
     OpRow(
         "tconcatidx",
@@ -251,7 +257,7 @@ REARRANGE_ROWS: tuple[OpRow, ...] = (
         check=_check_concat_indices,
         attrs=(Attr("candidates", "any"),),
         deduce=_concat_result,
-        internal_flags=V_S_0,
+        internal_flags=_CONCAT_FLAGS,
     ),
     OpRow(
         "tci",

@@ -21,6 +21,7 @@ from pto_buf.dialect.table.families import (
     LATELY_OPTIONAL_SCRATCH,
     OPTIONAL_SCRATCH,
     SRC,
+    V_S_0,
     column_vector,
     row_vector,
     vector_forms,
@@ -30,9 +31,6 @@ from pto_buf.dialect.table.scratch import for_column_sum, like
 from pto_buf.dialect.table.vocabulary import Attr
 from pto_buf.hw import Pipe
 from pto_buf.tile import BLayout
-
-_V_S_0 = frozenset({(Pipe.V, Pipe.S, 0), (Pipe.S, Pipe.V, 0)})
-"""Row reductions wait for the vector unit on these when they set its mask."""
 
 
 def _check_rows(use: Use) -> None:
@@ -86,7 +84,7 @@ def _reduction(
 
 
 def _row_reduction(mnemonic: str, dsl: str) -> OpRow:
-    return _reduction(mnemonic, dsl, same(2, "i16 i32 f16 f32"), _check_row_reduction, row_vector(), _V_S_0)
+    return _reduction(mnemonic, dsl, same(2, "i16 i32 f16 f32"), _check_row_reduction, row_vector(), V_S_0)
 
 
 def _indices(text: str) -> DtypeSets:
@@ -113,7 +111,7 @@ def _check_arg_rows(use: Use) -> None:
 
 
 def _row_index(mnemonic: str, dsl: str) -> OpRow:
-    return _reduction(mnemonic, dsl, _indices("i16 i32 f16 f32"), _check_arg_rows, row_vector("i32"), _V_S_0)
+    return _reduction(mnemonic, dsl, _indices("i16 i32 f16 f32"), _check_arg_rows, row_vector("i32"), V_S_0)
 
 
 def _check_columns(use: Use) -> None:

@@ -23,6 +23,7 @@ from pto_buf.dialect.table.families import (
     LATELY_OPTIONAL_SCRATCH,
     LHS,
     OPTIONAL_SCRATCH,
+    V_S_0,
     asked,
     like,
     vector_forms,
@@ -106,6 +107,7 @@ def _reversed_division() -> OpRow:
         attrs=(Attr("precisionType", "div_precision", "default"),),
         in_place=frozenset({"rhs"}),
         deduce=like("rhs"),
+        internal_flags=V_S_0,
     )
 
 
@@ -136,11 +138,14 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
     _scalar("tadds", "adds", _ARITH),
     _scalar("tsubs", "subs", _ARITH),
     _scalar("tmuls", "muls", _ARITH),
-    _scalar(
-        "tdivs",
-        "divs",
-        tile_scalar(_THREE, "i8 i16 i32 f16 f32"),
-        attrs=(Attr("precisionType", "div_precision", "default"),),
+    replace(
+        _scalar(
+            "tdivs",
+            "divs",
+            tile_scalar(_THREE, "i8 i16 i32 f16 f32"),
+            attrs=(Attr("precisionType", "div_precision", "default"),),
+        ),
+        internal_flags=V_S_0,
     ),
     _reversed_division(),
     _scalar("tmaxs", "maximums", _ARITH),
@@ -178,6 +183,7 @@ SCALAR_ROWS: tuple[OpRow, ...] = (
             attrs=(Attr("precisionType", "pow_precision", "default"),),
         ),
         generic=("lhs", "rhs", "dst", "tmp"),
+        internal_flags=V_S_0,
     ),
     _scalar("tlrelu", "lrelu", {"a2a3": _SLOPES, "a5": _SLOPES}),
     _carried("taddsc", "addsc"),

@@ -7,7 +7,7 @@ from pto_buf.dialect.table.checks import (
     same_shape,
 )
 from pto_buf.dialect.table.dtypes import on_both, pairs
-from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, asked, vector_forms
+from pto_buf.dialect.table.families import DST, OPTIONAL_SCRATCH, SRC, V_S_0, asked, vector_forms
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, Role, Use
 from pto_buf.dialect.table.scratch import for_merge, for_sort
 from pto_buf.dialect.table.vocabulary import Attr
@@ -70,6 +70,7 @@ def _merge(count: int, *, scratch: bool) -> OpRow:
         inner_attrs=True,
         deduce=asked(),
         scratch=for_merge if scratch else None,
+        internal_flags=V_S_0,
     )
 
 

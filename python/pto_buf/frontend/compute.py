@@ -28,7 +28,7 @@ def compute(args: Arguments) -> Value:
 
 def _compute(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
     row = rows_by_dsl()[args.op]
-    first = next(iter(tiles.values()))
+    first = next(tile for name, tile in tiles.items() if name != "mask")
     ins: dict[str, SSAValue] = {}
     for spelt in row.into_ins:
         if spelt.name in tiles:
