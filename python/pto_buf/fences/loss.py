@@ -77,8 +77,7 @@ class _Watch(Player):
         self.told: dict[Pipe, _Clock] = {pipe: {} for pipe in Pipe}
         self.needed: dict[Pipe, _Clock] = {pipe: {} for pipe in Pipe}
         self.tokens: dict[tuple[int, RingEvent, int], _Clock] = {}
-        self.past: dict[object, dict[tuple[Pipe, bool], _Clock]] = {}
-        self.pool = len({site.access.slots.key for site in sites}) > 1
+        self.past: dict[tuple[int, int], dict[tuple[Pipe, bool], _Clock]] = {}
         self.ops = self.held_back = 0
 
     def before(self, node: Node) -> None:
@@ -105,7 +104,7 @@ class _Watch(Player):
         pipes = accesses[0][0].op.pipes
         for pipe in pipes:
             for site, lane in accesses:
-                for (_, writes), clock in self.past.get(self._bytes(site, lane), {}).items():
+                for (_, writes), clock in self._met(site, lane):
                     if writes or site.access.role.writes:
                         _learn(self.needed[pipe], clock)
         self.held_back += any(self._held_back(pipe) for pipe in pipes)
@@ -114,7 +113,7 @@ class _Watch(Player):
             for clock in (self.told[pipe], self.needed[pipe]):
                 clock[pipe] = clock.get(pipe, 0) + 1
             for site, lane in accesses:
-                past = self.past.setdefault(self._bytes(site, lane), {})
+                past = self.past.setdefault((site.access.slots.key, lane), {})
                 past[pipe, site.access.role.writes] = dict(self.needed[pipe])
 
     def _held_back(self, pipe: Pipe) -> bool:
@@ -132,9 +131,11 @@ class _Watch(Player):
                 return True
         return False
 
-    def _bytes(self, site: Site, lane: int) -> object:
-        """What the access conflicts over: its slot, or all bytes of sets that share theirs."""
-        return None if self.pool else (site.access.slots.key, lane)
+    def _met(self, site: Site, lane: int) -> Iterator[tuple[tuple[Pipe, bool], _Clock]]:
+        """The accesses so far of its slot, and of all other sets of the pool: they share its bytes."""
+        for (key, slot), accesses in self.past.items():
+            if key != site.access.slots.key or slot == lane:
+                yield from accesses.items()
 
 
 def _learn(mine: _Clock, told: Mapping[Pipe, int]) -> None:
