@@ -88,6 +88,18 @@ def overlaid(apart: bool) -> SlotText:
     return kernel
 
 
+def sets_that_share(space: str, address: int) -> SlotText:
+    """B43, B83, B86: the slots of one set lie on those of an earlier one, in place, or across their borders."""
+    kernel = SlotText(P=2, Q=(2, space), addresses={"P": 0, "Q": address}, share={"Q": "P"})
+    with kernel.loop("i", 0, "n"):
+        kernel.load("P[i % 2]", row="i")
+        kernel.store("P[i % 2]", row="i")
+    with kernel.loop("j", 0, "n"):
+        kernel.fill("Q[j % 2]")
+        kernel.vector("Q[j % 2]", "Q[j % 2]")
+    return kernel
+
+
 def loaded_before_the_loop() -> SlotText:
     """B76: one tile stays, another one is filled in each trip."""
     kernel = SlotText(K=1, S=1)

@@ -23,8 +23,10 @@ _TILES = {
     "whole": "vec, 16x64xi32, blayout=row_major, slayout=none_box",
     "line": "vec, 1x64xi32, blayout=row_major, slayout=none_box",
     "column": "vec, 16x1xf32, blayout=col_major, slayout=none_box",
+    "half": "vec, 8x64xf32, blayout=row_major, slayout=none_box",
+    "tall": "mat, 32x16xf16, blayout=col_major, slayout=row_major",
 }
-_VECTOR = ("vec", "whole", "line", "column")
+_VECTOR = ("vec", "whole", "line", "column", "half")
 _LEFT_ON_A5 = "left, 16x16xf16, blayout=col_major, slayout=row_major"
 _OPS = {ast.Add: "addi", ast.Sub: "subi", ast.Mult: "muli", ast.FloorDiv: "divui", ast.Mod: "remui", ast.BitAnd: "andi"}
 _COMPARISONS = {ast.Lt: "slt", ast.LtE: "sle", ast.Gt: "sgt", ast.GtE: "sge", ast.Eq: "eq", ast.NotEq: "ne"}
@@ -170,10 +172,16 @@ class SlotText:
         """Any other op, on slots or on numbers with their types."""
         self._into(op, [self.slot(one) if isinstance(one, str) else one for one in ins], out)
 
-    def extract(self, out: str, slot: str) -> None:
-        """MTE1 moves a slot of L1 to L0."""
-        self._into("extract", [self.slot(slot), ("%c0", "index"), ("%c0", "index")], out)
-        self._constant(0)
+    def extract(self, out: str, slot: str, row: int = 0) -> None:
+        """MTE1 moves a slot of L1, or what it holds from a row on, to L0; V moves a part of a tile in UB."""
+        self._into("extract", [self.slot(slot), *self._corner(row)], out)
+
+    def insert(self, out: str, slot: str, row: int = 0) -> None:
+        """FIX (from L0C) or V (from UB) writes a part of `out`, from a row on."""
+        self._into("insert", [self.slot(slot), *self._corner(row)], out)
+
+    def _corner(self, row: int) -> tuple[tuple[str, str], tuple[str, str]]:
+        return (self._constant(row), "index"), (self._constant(0), "index")
 
     def matmul(self, out: str, left: str, right: str, acc: bool = False) -> None:
         """M multiplies, or adds the product to what `out` holds."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from xdsl.dialects import scf
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import IntegerAttr, UnregisteredOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as IRBlock
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
@@ -195,7 +195,8 @@ class _Builder:
 
     def _other(self, op: Operation) -> Sequence[Node]:
         if any(tile_of(value.type) is not None for value in op.operands):
-            self._problem(op, f"'{op.name}' is not known to read or write the tiles it takes", kind="unsupported-op")
+            name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+            self._problem(op, f"'{name}' is not known to read or write the tiles it takes", kind="unsupported-op")
         for region in op.regions:
             for value in region.walk():
                 if isinstance(value, SlotOp | ReleaseOp | AllocSlotsOp):
