@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import UnresolvedOperand
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
@@ -184,6 +184,17 @@ class LocatedParser(QuickParser):
             self._values.leave(self.ssa_values)
             self.ssa_values = self._values
         return region
+
+    def parse_type(self) -> TypeAttribute:
+        """As xDSL's; of a pointer the assembler prints no more than the angle brackets."""
+        found = self.parse_optional_type()
+        if found is not None:
+            return found
+        if self.token.text == "<":
+            from pto_buf.dialect.types import PtrType  # only now: few texts need it
+
+            return PtrType(PtrType.parse_parameter(self))
+        return super().parse_type()  # which says what is wrong
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)

@@ -80,6 +80,10 @@ class _Builder:
 
     def program(self) -> Program:
         function = self._function
+        if len(function.body.blocks) != 1:
+            raise DiagnosticError.at(
+                place_of(function), "control flow by branches between blocks is not followed", kind="unsupported-op"
+            )
         arguments: list[tuple[int, Var]] = []
         block = function.body.block
         self._same.update(block.args)
@@ -89,7 +93,7 @@ class _Builder:
                 self._terms[argument] = var
                 arguments.append((number, var))
             else:
-                self._memory.argument(argument, number)
+                self._memory.argument(argument, number, self._extent)
         codes = tuple(self._codes(block))
         return Program(
             function.sym_name.data,
@@ -123,6 +127,9 @@ class _Builder:
         var = Var(len(self._variables), name)
         self._variables.append(VarInfo(var, kind, width_of(type) == 1, None if op is None else place_of(op)))
         return var
+
+    def _extent(self, name: str) -> Var:
+        return self._variable(name, Kind.ARGUMENT, IndexType())
 
     def _element(self, op: Operation, name: str) -> Var:
         return self._variable(name, Kind.CARRIED, IndexType(), op)

@@ -16,6 +16,12 @@ GRID_RUNS = 256
 """Runs of the grid at most."""
 
 
+GRID_STEPS = 50_000
+"""Instructions of one of them: more is most likely a loop that does not end."""
+
+_MOST_ENDLESS = 24
+
+
 def streams_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Stream]:
     """What each core does in a run. Raises RunError."""
     return streams(program, choice.arguments, choice.outcome, limit)
@@ -83,9 +89,14 @@ LARGEST = 9
 def search(program: Program, model: Model, given: Mapping[int, int], largest: int = LARGEST) -> tuple[Finding, ...]:
     """Everything wrong that runs of the grid show, each with the first run that shows it."""
     found: dict[object, Finding] = {}
+    endless = 0
     for choice in grid(program, given, largest):
-        for finding in check_run(program, model, choice).findings:
+        verdict = check_run(program, model, choice, GRID_STEPS)
+        endless += verdict.status is Status.INCOMPLETE
+        for finding in verdict.findings:
             found.setdefault(finding.key, finding)
+        if endless > _MOST_ENDLESS:
+            break
     return tuple(found.values())
 
 

@@ -1,6 +1,6 @@
 """Where the operands of tile ops lie: pointers, views and tiles of the IR as regions of the checker's program."""
 
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, replace
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -23,7 +23,7 @@ from pto_buf.dialect.pointers import (
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.dialect.tile_views import SetValidShapeOp, SubviewOp, TileViewOp
 from pto_buf.dialect.tiles import AllocTileOp
-from pto_buf.dialect.types import PtrType, TileBufType
+from pto_buf.dialect.types import PartitionViewType, PtrType, TensorViewType, TileBufType
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
 from pto_buf.source import place_of
@@ -58,10 +58,28 @@ class Memory:
         self._places: dict[SSAValue, Place] = {}
         self._touched: dict[tuple[Place, tuple[int, int] | None, tuple[int, ...]], Local] = {}
 
-    def argument(self, value: BlockArgument, number: int) -> None:
-        """A function argument that is no integer."""
+    def argument(self, value: BlockArgument, number: int, make: Callable[[str], Term]) -> None:
+        """A function argument that is no integer. `make` makes a number that is given with it.
+
+        A view is that of an array of its own.
+        """
+        name = value.name_hint or f"arg{number}"
+        pointer = _Pointer(number, name, const(0))
         if isinstance(value.type, PtrType):
-            self._pointers[value] = _Pointer(number, value.name_hint or f"arg{number}", const(0))
+            self._pointers[value] = pointer
+        elif isinstance(value.type, TensorViewType | PartitionViewType):
+            given = value.type.data
+            size = DTYPE_BITS[given.dtype] // 8
+            shape = tuple(
+                make(f"{name}.shape{dim}") if extent is None else const(extent)
+                for dim, extent in enumerate(given.shape)
+            )
+            strides = tuple(make(f"{name}.stride{dim}") for dim in range(len(shape)))
+            if isinstance(value.type, TensorViewType):
+                self._views[value] = _View(pointer, shape, strides, size)
+            else:
+                zeros = (const(0),) * len(shape)
+                self._windows[value] = Window(number, name, const(0), shape, strides, zeros, shape, size)
 
     # --- what names memory ---
 

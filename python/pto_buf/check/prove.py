@@ -58,6 +58,7 @@ FEW_TRIPS = 3
 """How large arguments are when a wrong run is looked for before the cores of a block are followed out of step."""
 
 _MOST_WITNESSES = 24
+_WITNESS_STEPS = 200_000
 _WIDER = 4
 _LAST_STAGE = 4
 _E = TypeVar("_E")
@@ -309,7 +310,7 @@ class Prover:
     def _confirm(self, alarm: Alarm) -> None:
         """Looks for a run that shows it, and keeps all that is wrong in that run."""
         for choice in witnesses(self._prepared, self._whole, alarm.trail):
-            findings = check_run(self._program, self._model, choice).findings
+            findings = check_run(self._program, self._model, choice, _WITNESS_STEPS).findings
             if findings:
                 for finding in findings:
                     self._found.setdefault(finding.key, finding)
