@@ -19,7 +19,8 @@ def through(first: str, second: str, fenced: bool = True) -> str:
     pair = "[<PIPE_MTE2>, <PIPE_MTE3>, <EVENT_ID0>]"
     fence = f"pto.set_flag{pair} pto.wait_flag{pair}" if fenced else ""
     return f"""module attributes {{pto.backend = "emitc", pto.target_arch = "a3"}} {{
-      func.func @kernel(%a: {WINDOW}, %b: {WINDOW}) attributes {{pto.entry, pto.kernel_kind = #pto.kernel_kind<vector>}} {{
+      func.func @kernel(%a: {WINDOW}, %b: {WINDOW})
+          attributes {{pto.entry, pto.kernel_kind = #pto.kernel_kind<vector>}} {{
         %c0 = arith.constant 0 : i64
         %t = pto.alloc_tile addr = %c0 : {TILE}
         pto.tload ins({first} : {WINDOW}) outs(%t : {TILE}) {{layout = #pto.layout<nd>, pto.inferred_layout = true}}
