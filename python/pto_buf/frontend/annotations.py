@@ -146,6 +146,8 @@ def _extents(ctx: Context, node: ast.expr) -> tuple[Extent, ...]:
 def _tensor(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> TensorType:
     if len(items) < 2:
         raise ctx.error(node, "a tensor has a shape and an element type: pl.Tensor[[64, 128], pl.FP32]", kind=SHAPE)
+    if not isinstance(items[0], (ast.List, ast.Tuple)):
+        raise ctx.error(items[0], "the shape of a tensor is a list: pl.Tensor[[64, 128], pl.FP32]", kind=SHAPE)
     for extra in items[2:]:
         if not _is_row_major(ctx, extra):
             raise ctx.error(extra, "only row-major tensors (pl.ND) are read and written here", kind=SHAPE)

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import cast
 
+from pto_buf.errors import near_miss
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
 from pto_buf.frontend.names import DType, spelling
 from pto_buf.frontend.scalars import integer
 from pto_buf.frontend.values import Number, Poison, PoisonedError, Static, Tuple, Value, describe
 from pto_buf.hw import Space
+
+SPACES_THERE_ARE = "there is pl.Mem.Vec, Mat, Left, Right, Acc and Bias"
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,10 @@ class Arguments:
         found = self.static(name, default)
         if found is not None and not isinstance(found, Space):
             raise self.ctx.error(
-                self.place(name), f"{name} of '{self.op}' must be a memory space such as pl.Mem.Mat", kind=ARGUMENTS
+                self.place(name),
+                f"{name} of '{self.op}' must be a memory space such as pl.Mem.Mat",
+                kind=ARGUMENTS,
+                help=SPACES_THERE_ARE,
             )
         return found
 
@@ -181,13 +187,15 @@ def bind(ctx: Context, node: ast.Call, op: str, spec: Parameters, evaluate: Eval
             continue  # printed IR has notes of pypto's own passes there
         if name is None:
             known = ", ".join(spec.names)
-            raise ctx.error(keyword.value, f"'{op}' has no argument '{keyword.arg}'; it has {known}", kind=ARGUMENTS)
+            words = f"'{op}' has no argument '{keyword.arg}'; it has {known}"
+            raise ctx.error(keyword.value, words, kind=ARGUMENTS, help=near_miss(keyword.arg, spec.aliases))
         if name in nodes:
             raise ctx.error(keyword.value, f"argument '{name}' of '{op}' is given twice", kind=ARGUMENTS)
         nodes[name] = keyword.value
     missing = [name for name in spec.names if name not in nodes and name not in spec.optional]
     if missing:
-        raise ctx.error(node, f"'{op}' lacks its argument '{missing[0]}'", kind=ARGUMENTS)
+        lever = SPACES_THERE_ARE if missing[0] in ("memory_space", "target_memory") else None
+        raise ctx.error(node, f"'{op}' lacks its argument '{missing[0]}'", kind=ARGUMENTS, help=lever)
     values = {name: evaluate(argument) for name, argument in nodes.items()}
     if any(isinstance(value, Poison) for value in values.values()):
         raise PoisonedError

@@ -73,7 +73,9 @@ class _Join:
             if name not in self._live:
                 ctx.scope.bindings[name] = Unbound(place, "is bound in a branch and not read behind it")
             elif then is None or other is None:
-                ctx.scope.bindings[name] = Unbound(place, "is bound in only one arm of this branch")
+                ctx.scope.bindings[name] = Unbound(
+                    place, "is bound in only one arm of this branch", "bind it before the branch"
+                )
             elif same(then, other):
                 ctx.scope.bindings[name] = then
             elif (found := phi(ctx, self._node, name, then, other)) is not None:

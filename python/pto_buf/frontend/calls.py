@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pto_buf.dialect.table import rows_by_dsl
+from pto_buf.errors import near_miss
 from pto_buf.frontend import choose, compute, generate, indirect, matrix, memory, slots, statics, updates, views
 from pto_buf.frontend.arguments import Arguments, Parameters, bind, parameters
 from pto_buf.frontend.context import Context, Evaluate
@@ -135,7 +136,7 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
         elif op in OPERANDS and op in rows_by_dsl():
             signature, handler = OPERANDS[op], compute.compute
         else:
-            raise ctx.error(node, why_not(path), kind=UNKNOWN_OP)
+            raise ctx.error(node, why_not(path), kind=UNKNOWN_OP, help=near_miss(name, SIGNATURES))
         if not into and not path.startswith("tile."):
             signature = _EITHER.get(op, signature)
         if op in COMMUTATIVE and not into:

@@ -8,6 +8,7 @@ from pto_buf.dialect.table.row import OpRow, Request, TableError, Use
 from pto_buf.dialect.table.row import Value as TableValue
 from pto_buf.dialect.tile_op import spec_of
 from pto_buf.frontend.arguments import Arguments
+from pto_buf.frontend.levers import of_use
 from pto_buf.frontend.tiles import destination, into, new_owned, valid_extents
 from pto_buf.frontend.values import Tile
 from pto_buf.tile import TileSpec
@@ -48,10 +49,11 @@ def emit(
 
 def deduced(args: Arguments, row: OpRow, ins: Inputs, words: Words, request: Request | None = None) -> TileSpec:
     """The tile that an op yields for its inputs. Raises DiagnosticError."""
+    operands = _operands(ins)
     try:
-        return row.result(_operands(ins), args.ctx.target, request or Request(), words)
+        return row.result(operands, args.ctx.target, request or Request(), words)
     except TableError as err:
-        raise args.ctx.error(args.node, err.message, kind=err.kind) from None
+        raise args.ctx.error(args.node, err.message, kind=err.kind, help=of_use(row, operands)) from None
 
 
 def _operands(ins: Inputs) -> dict[str, TableValue]:

@@ -11,6 +11,7 @@ from pto_buf.frontend.calls import call
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import SHAPE, UNDEFINED, UNKNOWN_OP
+from pto_buf.frontend.levers import of_operator
 from pto_buf.frontend.module import Function
 from pto_buf.frontend.names import Applied, DType, MemRefDecl, Symbol
 from pto_buf.frontend.rebinding import Changed
@@ -35,7 +36,7 @@ def evaluate(ctx: Context, node: ast.expr) -> Value:
     handler = _HANDLERS.get(type(node))
     if handler is None:
         what = _UNSUPPORTED.get(type(node), f"{type(node).__name__} expressions")
-        raise ctx.error(node, f"{what} are not part of the DSL")
+        raise ctx.error(node, f"{what} are not part of the DSL", help=_INSTEAD.get(type(node)))
     builder = ctx.builder
     outer, builder.where = builder.where, node
     try:
@@ -61,6 +62,15 @@ _UNSUPPORTED: Mapping[type[ast.expr], str] = {
 }
 
 
+_INSTEAD: Mapping[type[ast.expr], str] = {
+    ast.IfExp: "bind the name in both arms of an if statement, or use pl.min and pl.max",
+    ast.ListComp: "write a loop: pl.unroll has a number of trips that is known",
+    ast.Lambda: "write a function under @pl.inline",
+    ast.NamedExpr: "bind the name in a statement of its own",
+    ast.JoinedStr: "pl.static_print takes the parts one by one",
+}
+
+
 def _constant(ctx: Context, node: ast.Constant) -> Value:
     return Static(node.value)
 
@@ -76,7 +86,7 @@ def _name(ctx: Context, node: ast.Name) -> Value:
     if isinstance(value, Poison):
         raise PoisonedError
     if isinstance(value, Unbound):
-        raise ctx.error(node, f"'{node.id}' {value.why}", kind=UNDEFINED)
+        raise ctx.error(node, f"'{node.id}' {value.why}", kind=UNDEFINED, help=value.lever)
     return value
 
 
@@ -97,6 +107,10 @@ def _attribute(ctx: Context, node: ast.Attribute) -> Value:
 
 def _binary(ctx: Context, node: ast.BinOp) -> Value:
     left, right = evaluate(ctx, node.left), evaluate(ctx, node.right)
+    for value in (left, right):
+        if isinstance(value, (Tile, Slot)):
+            words = f"the operator '{scalars.symbol(node.op)}' is for numbers, this is {describe(value)}"
+            raise ctx.error(node, words, kind=SHAPE, help=of_operator(node.op))
     one = scalars.number(ctx, node.left, left, f"the left of '{scalars.symbol(node.op)}'")
     other = scalars.number(ctx, node.right, right, f"the right of '{scalars.symbol(node.op)}'")
     return scalars.binary(ctx, node, node.op, one, other)
@@ -217,7 +231,7 @@ def _helper(ctx: Context, node: ast.expr) -> Function | None:
 def _builtin(ctx: Context, node: ast.Call, name: str) -> Value:
     """Harmless built-ins over what is known while reading; `len` of a slot set; `min` and `max` of scalars."""
     if not constants.is_builtin(name):
-        hint = "use pl.range" if name == "range" else None
+        hint = {"range": "use pl.range", "print": "pl.static_print says what is known while reading"}.get(name)
         raise ctx.error(node, f"'{name}' is no function of the DSL", help=hint)
     if node.keywords:
         raise ctx.error(node, f"'{name}' takes no keywords here")

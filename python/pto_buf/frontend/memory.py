@@ -57,8 +57,12 @@ def tensor(args: Arguments, name: str) -> Tensor:
             args.place(name),
             f"{name} of '{args.op}' must be a tensor in global memory, is {describe(value)}",
             kind=MEMORY_SPACE if isinstance(value, Tile) else ARGUMENTS,
+            help=_ORDER.get(args.op),
         )
     return value
+
+
+_ORDER = {"load": "pl.load(tensor, offsets, shapes)", "store": "pl.store(tile, offsets, tensor)"}
 
 
 def load(args: Arguments) -> Value:
@@ -168,8 +172,8 @@ def _partition_type(spec: ViewSpec) -> PartitionViewType:
 def store_tile(args: Arguments) -> Value:
     """`pl.store(tile, offsets, output_tensor)`: the result is the tensor, which is the same memory."""
     ctx = args.ctx
-    tile = operand(ctx, args.place("tile"), args.value("tile"), "what is stored")
     target = tensor(args, "output_tensor")
+    tile = operand(ctx, args.place("tile"), args.value("tile"), "what is stored")
     row = rows_by_dsl()["store"]
     if tile.spec.space is not Space.ACC and tile.spec.dtype != target.dtype:
         raise ctx.error(

@@ -63,7 +63,8 @@ def integer(ctx: Context, node: ast.AST, value: Value, what: str) -> Number:
     found = number(ctx, node, value, what)
     whole = isinstance(found.value, int) if isinstance(found, Static) else not _is_float(found.dtype)
     if not whole:
-        raise ctx.error(node, f"{what} must be an integer, is {_type_of(found)}", kind=SHAPE)
+        lever = "// divides integers" if isinstance(node, ast.BinOp | ast.Name) and _type_of(found) == "float" else None
+        raise ctx.error(node, f"{what} must be an integer, is {_type_of(found)}", kind=SHAPE, help=lever)
     return found
 
 

@@ -28,6 +28,13 @@ def staged(args: Arguments, name: str, row: OpRow) -> Tile:
         _require_room(args, name, tile_spec(args.ctx, args.place(name), wanted, value.shape, value.tile.spec.dtype))
         return extracted(args, value, wanted, name)
     tile = tile_of(args, name)
+    if tile.spec.space is Space.VEC and wanted is not Space.VEC:
+        raise args.ctx.error(
+            args.place(name),
+            f"{name} of '{args.op}' is in Vec, which the matrix unit does not reach",
+            kind=MEMORY_SPACE,
+            help="load it with target_memory=pl.Mem.Mat; what the vector unit made is handed over through a tensor",
+        )
     if tile.spec.space is not Space.MAT or wanted is Space.MAT:
         return tile
     if args.explicit:

@@ -19,6 +19,7 @@ from pto_buf.errors import DiagnosticError, Note
 from pto_buf.frontend.builder import segments
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import CLOBBER, MEMORY_SPACE, SET_MISUSE, SHAPE
+from pto_buf.frontend.levers import of_use
 from pto_buf.frontend.names import spelling
 from pto_buf.frontend.placement import OwnedSet
 from pto_buf.frontend.refusals import LOAD_FIRST
@@ -60,7 +61,7 @@ def not_a_tile(ctx: Context, node: ast.AST, value: Value, what: str) -> Diagnost
             help=f"select a slot: {value.name}[i % {value.count}]",
         )
     if isinstance(value, Unbound):
-        return ctx.error(node, value.why, kind="undefined-name")
+        return ctx.error(node, value.why, kind="undefined-name", help=value.lever)
     lever = LOAD_FIRST if isinstance(value, Tensor) else None
     return ctx.error(node, f"{what} must be a tile or slot, is {describe(value)}", kind=SHAPE, help=lever)
 
@@ -296,7 +297,7 @@ def check(
     try:
         row.form(Use(row, operands, words, ctx.target, known))
     except TableError as err:
-        raise ctx.error(node, err.message, kind=err.kind) from None
+        raise ctx.error(node, err.message, kind=err.kind, help=of_use(row, operands)) from None
 
 
 def rename(value: Value, name: str) -> None:

@@ -124,6 +124,7 @@ class Unbound:
 
     place: Place
     why: str
+    lever: str | None = None
 
 
 @dataclass(frozen=True)
