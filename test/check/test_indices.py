@@ -87,3 +87,32 @@ def test_steps_that_are_not_known(step: str, place: str, status: Status):
         kernel.store("P", row=f"({place}) * 16")
     kernel.barrier()
     assert prove(program_of(kernel.text()), MODEL).status is status
+
+
+@pytest.mark.parametrize(("use", "status"), [("min(k, 1)", Status.PROVEN), ("min(k + 1, 1)", Status.WRONG)])
+def test_numbers_of_while_loops_have_a_sign(use: str, status: Status):
+    kernel = Kernel("n")
+    kernel.slots("P", 2)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", 2)
+    with kernel.repeat("k", 0, "k < n", "k + 1"):
+        kernel.turn("min(k, 1)", use)
+    kernel.drain("V>MTE2", 2)
+    kernel.barrier()
+    assert prove(program_of(kernel.text()), MODEL).status is status
+
+
+@pytest.mark.parametrize(("rows", "status"), [("n", Status.PROVEN), ("n + 1", Status.WRONG)])
+def test_what_was_kept_is_bounded_by_what_is_learned_later(rows: str, status: Status):
+    """Row 0 is loaded only in runs in which all that was stored lies behind it."""
+    kernel = Kernel("n")
+    kernel.slots("P")
+    kernel.slots("Q")
+    with kernel.loop("i", 0, "n + 1"):
+        kernel.store("P", "g", "(i + n) * 16")
+        kernel.barrier("MTE3")
+    with kernel.loop("j", 0, rows):
+        kernel.load("Q", "g", 0)
+        kernel.barrier("MTE2")
+    kernel.barrier()
+    assert prove(program_of(kernel.text()), MODEL).status is status

@@ -8,6 +8,8 @@ from pto_buf.check.program import Assign, Fresh, Instruction, Site
 from pto_buf.check.terms import Fn, Term, Var, apply, const, constant_of, equal
 from pto_buf.dialect.opaque_types import EventIdArrayType
 from pto_buf.dialect.scalars import DeclareEventIdArrayOp, EventIdArrayGetOp, EventIdArraySetOp
+from pto_buf.errors import DiagnosticError
+from pto_buf.source import place_of
 
 
 class Arrays:
@@ -30,11 +32,20 @@ class Arrays:
                 # A copy: the element may be set again before the value is used.
                 got = self._make(op, op.value.name_hint or "id")
                 self._terms[op.value] = got
-                return [Assign(((got, _element(self._elements[op.array], self._terms[op.index])),))]
+                return [Assign(((got, _element(self._elements_of(op.array, op.index, op), self._terms[op.index])),))]
             case EventIdArraySetOp():
-                return [_stored(self._elements[op.array], self._terms[op.index], self._terms[op.value])]
+                elements = self._elements_of(op.array, op.index, op)
+                return [_stored(elements, self._terms[op.index], self._terms[op.value])]
             case _:
                 return None
+
+    def _elements_of(self, array: SSAValue, index: SSAValue, op: Operation) -> tuple[Var, ...]:
+        """Raises DiagnosticError for an index that is known to lie outside."""
+        elements, known = self._elements[array], constant_of(self._terms[index])
+        if known is not None and not 0 <= known < len(elements):
+            words = f"'{op.name}': index {known} lies outside of an array of {len(elements)}"
+            raise DiagnosticError.at(place_of(op), words, kind="unsupported-op")
+        return elements
 
 
 def _element(elements: tuple[Var, ...], index: Term) -> Term:

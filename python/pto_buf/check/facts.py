@@ -81,13 +81,13 @@ NOTHING = Facts({}, {}, {})
 # --- asking ------------------------------------------------------------------------------------------------------
 
 
-def range_of(scope: Scope, facts: Facts, poly: Poly) -> Range:
-    """All that the facts say of where the value lies."""
+def range_of(scope: Scope, facts: Facts, poly: Poly, related: bool = False) -> Range:
+    """All that the facts say of where the value lies; of a variable by itself, what its relations say if `related`."""
     form, factor = split(poly)
     if not form:
         return poly.const, poly.const
     found = _form_range(scope, facts, form)
-    if not _is_variable(form):
+    if related or not _is_variable(form):
         for other, known in facts.ranges.items():
             parts = _in_terms_of(form, other)
             if parts is not None:

@@ -58,7 +58,7 @@ class Tracker:
         for gap in one.gaps:
             poly = reason.poly(gap)
             if poly is not None:
-                low, _ = range_of(reason.scope, reason.facts, poly)
+                low, _ = range_of(reason.scope, reason.facts, poly, related=True)
                 if low is not None and low >= 0:
                     return True
         return any(reason.is_at_least_zero(gap) for gap in one.gaps)

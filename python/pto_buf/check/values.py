@@ -45,6 +45,7 @@ class ValueSets:
                 counted[one.loop.counter.key] = (one.loop.lower, one.loop.upper, one.loop.step)
         made = {one.var.key for one in code.instructions if isinstance(one, Fresh)}
         others = {key: terms for key, terms in carried.items() if not (key in counted or key in known or key in made)}
+        self._find_signs({key: terms for key, terms in carried.items() if key not in made})
         # Counters need carried values and these need counters: each round starts from sets that hold everything.
         for _ in range(2):
             for key, (lower, upper, step) in counted.items():
@@ -53,12 +54,21 @@ class ValueSets:
 
     def _count(self, key: int, lower: Term, upper: Term, step: Term) -> None:
         low, high, by = constant_of(lower), self.of(upper), constant_of(step)
-        if self._is_not_negative(lower):
-            self._not_negative.add(key)
         if low is not None and high is not None and by:
             trips = range(low, max(high, default=low), by)
             if len(trips) <= MOST:
                 self._of[key] = frozenset(trips)
+
+    def _find_signs(self, assigned: Mapping[int, list[Term]]) -> None:
+        """A variable is not negative if all that it is assigned is not, given that."""
+        self._not_negative.update(assigned)
+        changed = True
+        while changed:
+            changed = False
+            for key, terms in assigned.items():
+                if key in self._not_negative and not all(map(self._is_not_negative, terms)):
+                    self._not_negative.discard(key)
+                    changed = True
 
     def _settle(self, carried: Mapping[int, list[Term]]) -> None:
         self._of.update({key: frozenset() for key in carried})
