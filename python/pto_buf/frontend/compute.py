@@ -1,6 +1,7 @@
 """Ops of the vector unit whose parameters are the inputs of their row of the op table."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -8,7 +9,8 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.builder import scalar_type
-from pto_buf.frontend.columns import with_rows
+from pto_buf.frontend.casts import chain
+from pto_buf.frontend.columns import seen_as, with_rows
 from pto_buf.frontend.emission import deduced, emit
 from pto_buf.frontend.joins import is_number
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
@@ -17,6 +19,7 @@ from pto_buf.frontend.scalars import convert, integer, number, ssa
 from pto_buf.frontend.tiles import operand
 from pto_buf.frontend.values import Number, Scalar, Static, Tile, Value
 from pto_buf.hw import A2A3
+from pto_buf.tile import DTYPE_BITS
 
 
 def compute(args: Arguments) -> Value:
@@ -28,6 +31,8 @@ def compute(args: Arguments) -> Value:
 
 def _compute(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
     row = rows_by_dsl()[args.op]
+    if row.dsl == "sel" and "tmp" in tiles:
+        tiles = {**tiles, "tmp": _of_words(args, tiles["tmp"])}
     first = next(tile for name, tile in tiles.items() if name != "mask")
     ins: dict[str, SSAValue] = {}
     for spelt in row.into_ins:
@@ -40,6 +45,15 @@ def _compute(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
     if "output_dtype" in args:
         result = deduced(args, row, ins, words, Request(dtype=args.dtype("output_dtype")))
     return emit(args, row, ins, tiles, result, words)
+
+
+def _of_words(args: Arguments, tmp: Tile) -> Tile:
+    """Scratch as the assembler wants it on a2a3, of elements of four bytes, whatever the user made it of."""
+    size = DTYPE_BITS[tmp.spec.dtype] // 8
+    if args.ctx.target is not A2A3 or size == 4 or tmp.spec.cols * size % 4 or tmp.spec.valid != tmp.spec.shape:
+        return tmp
+    cols = tmp.spec.cols * size // 4
+    return seen_as(args.ctx, args.node, tmp, replace(tmp.spec, cols=cols, v_cols=cols, dtype="i32"))
 
 
 def tile_of(args: Arguments, name: str) -> Tile:
@@ -120,13 +134,20 @@ def cast(args: Arguments) -> Value:
 
 
 def _cast(tiles: Mapping[str, Tile], args: Arguments) -> Tile:
-    tile, dtype = tiles["src"], args.dtype("target_type")
+    """The conversion, by way of other element types where the table does not have it: each rounds as asked."""
+    tile, row = tiles["src"], rows_by_dsl()["cast"]
+    *between, last = chain(tile.spec.dtype, args.dtype("target_type"), args.ctx.target.name)
+    for dtype in between:
+        tile = _cast_once(args.with_value("out", Static(None)), row, tile, dtype)
+    return _cast_once(args, row, tile, last)
+
+
+def _cast_once(args: Arguments, row: OpRow, tile: Tile, dtype: str) -> Tile:
     words = {"rmode": choice(args, "mode", _ROUND, 0, "round").upper()}
     if args.ctx.target is A2A3 and (tile.spec.dtype, dtype) in _WRAPS:
         words["satmode"] = "ON"
-    row = rows_by_dsl()["cast"]
     ins = {"src": tile.ssa}
-    return emit(args, row, ins, tiles, deduced(args, row, ins, words, Request(dtype=dtype)), words)
+    return emit(args, row, ins, {"src": tile}, deduced(args, row, ins, words, Request(dtype=dtype)), words)
 
 
 def cast_scalar(args: Arguments, value: Number, dtype: str) -> Value:
