@@ -99,3 +99,26 @@ def test_the_lever_is_named(line: str, lever: str):
     with pytest.raises(DiagnosticError) as caught:
         ir(f"{HEAD}    {line}\n")
     assert caught.value.diagnostics[0].help == lever
+
+
+_AROUND = "import sys\nimport pypto.language.distributed as pld\nSIZE = int(sys.argv[1])\n"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "lever"),
+    [
+        ("q", "write the shape and the element type: pl.Tensor[[64, 128], pl.FP32]"),
+        ("q: pld.DistributedTensor[[8, 8], pl.FP32]",
+         "a tensor over several devices is the run-time's affair: a kernel here works on those of its own"),
+        ("q: pl.Tensor[[SIZE, 8], pl.FP32]",
+         "bind it to a number: what needs the command line, or a run, is not worked out"),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_says_too_little(parameter: str, lever: str):
+    with pytest.raises(DiagnosticError) as caught:
+        ir(f"{_AROUND}@pl.jit.incore\ndef k({parameter}):\n    pass\n")
+    assert caught.value.diagnostics[0].help == lever
+
+
+def test_one_extent_of_a_tile_is_that_of_a_row():
+    assert errors(f"{HEAD}    u: pl.Tile[[64], pl.FP32] = pl.load(x, [0, 0], [1, 64])\n") == []

@@ -69,7 +69,10 @@ def constant(ctx: Context, node: ast.expr) -> object:
     try:
         return evaluate(node, lookup)
     except NotConstantError as err:
-        raise ctx.error(err.node, f"an annotation is made of constants: {err.why}", kind=SHAPE) from None
+        lever = None
+        if isinstance(err.node, ast.Name):
+            lever = "bind it to a number: what needs the command line, or a run, is not worked out"
+        raise ctx.error(err.node, f"an annotation is made of constants: {err.why}", kind=SHAPE, help=lever) from None
 
 
 def annotation(ctx: Context, node: ast.expr) -> Annotation:
@@ -173,6 +176,8 @@ def _tile(ctx: Context, node: ast.Subscript, items: Sequence[ast.expr]) -> TileT
     static = tuple(extent for extent in shape if isinstance(extent, int))
     if len(static) != len(shape):
         raise ctx.error(items[0], "the extents of a tile are static", kind=SHAPE)
+    if len(static) == 1:  # a row
+        static = (1, *static)
     space: Space | None = None
     memref: ast.expr | None = None
     view: ast.Call | None = None

@@ -138,6 +138,7 @@ def _parameters(ctx: Context, function: Function, block: Block) -> Sequence[Attr
                 parameter,
                 f"parameter '{parameter.arg}' must be annotated as pl.Tensor[...] or pl.Scalar[...]",
                 kind=SHAPE,
+                help=_lever(parameter),
             )
         block.args[-1].name_hint = parameter.arg
         types.append(type)
@@ -150,6 +151,14 @@ def _parameters(ctx: Context, function: Function, block: Block) -> Sequence[Attr
         with ctx.at(parameter):
             ctx.scope.bindings[parameter.arg] = _view(ctx, parameter.arg, declared, pointer, dynamic)
     return types
+
+
+def _lever(parameter: ast.arg) -> str | None:
+    """What to say of a parameter whose type means nothing here."""
+    written = "" if parameter.annotation is None else ast.unparse(parameter.annotation)
+    if "DistributedTensor" in written:
+        return "a tensor over several devices is the run-time's affair: a kernel here works on those of its own"
+    return "write the shape and the element type: pl.Tensor[[64, 128], pl.FP32]" if not written else None
 
 
 def _declared(ctx: Context, parameter: ast.arg, samples: Mapping[str, Shaped]) -> Annotation:

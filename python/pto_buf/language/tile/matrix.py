@@ -1,4 +1,7 @@
-"""Products. Operands lie in Left and Right, results in Acc: fp32 for floats, int32 for integers."""
+"""Products. Operands lie in Left and Right, results in Acc: fp32 for floats, int32 for integers.
+
+Whole tiles in Mat are moved there by the compiler, as by pypto; an `_into` form wants them there.
+"""
 
 from pto_buf.language.values import Scalar, Slot, Tile, outside
 
