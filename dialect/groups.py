@@ -78,8 +78,11 @@ def build(
 class VerifiedBySignature(Operation):
     """An op whose verifier finds in two ops of one signature the same.
 
-    Other than its signature such a verifier looks only at the module's target.
+    Other than its signature such a verifier looks only at the module's target, and at what `verify_numbers` looks at.
     """
+
+    def verify_numbers(self) -> None:
+        """The part of the verifier that is about constants, which hardly any two ops share. Raises VerifyException."""
 
     def signature(self) -> Hashable:
         """What the verifier looks at. None if that cannot be told: then this op is verified for itself."""

@@ -54,7 +54,7 @@ class _Conversion:
         self.derived: dict[Hashable, SSAValue] = {}
         """Addresses and flag numbers that were worked out, by the index and the numbers that they come from."""
         self.derived_last: dict[SSAValue, Operation] = {}
-        self.ids: dict[EventOp, Sequence[int]] = {}
+        self.ids: dict[SSAValue, Sequence[int]] = {}
         self.computed: tuple[Block, tuple[Pipe, Pipe]] | None = None
         """Where the first flag with a computed number stands, and between which pipes."""
         self.last_alloc: Operation | None = None
@@ -73,12 +73,12 @@ class _Conversion:
         events = [op for op in ops if isinstance(op, EventOp)]
         self.last_alloc = allocs[-1] if allocs else None
         for op in ops:
-            if isinstance(op, ElementOp):
+            if (convert := self.converters.get(type(op))) is not None:
+                convert(op)
+            elif isinstance(op, ElementOp):
                 self._element(op)
             elif isinstance(op, SlotOp):
                 self._tile_op(op)
-            elif (convert := self.converters.get(type(op))) is not None:
-                convert(op)
         self._keep_static_flag()
         for op in (*events, *allocs):
             _remove(op)
@@ -196,29 +196,20 @@ class _Conversion:
     # --- flags ---
 
     def _flag(self, op: Operation) -> None:
-        use = cast(SetOp | WaitOp, op)
-        event = use.event.owner
-        assert isinstance(event, EventOp)
-        if event.ids is None:
-            raise DiagnosticError.at(
-                place_of(op),
-                f"event '{event.event_name.data}' has no ids",
-                help="run ptobuf-allocate-events first",
-                kind="pass-order",
-            )
-        spec = cast(EventType, use.event.type).data
+        event, number = op.operands
+        spec = cast(EventType, event.type).data
         if event not in self.ids:
-            self.ids[event] = event_ids(event)
+            self.ids[event] = self._ids(op, event)
         ids = self.ids[event]
         static, dynamic = (SetFlagOp, SetFlagDynOp) if isinstance(op, SetOp) else (WaitFlagOp, WaitFlagDynOp)
-        lane = constant_of(use.lane)
+        lane = constant_of(number)
         place = _Before(op)
         if lane is not None:
             place(static(spec.src, spec.dst, ids[lane]))
         elif spec.lanes == 1:
             place(static(spec.src, spec.dst, ids[0]))
         else:
-            place(dynamic(spec.src, spec.dst, self._flag_number(use.lane, ids[0])))
+            place(dynamic(spec.src, spec.dst, self._flag_number(number, ids[0])))
             if self.computed is None:
                 self.computed = place.block, (spec.src, spec.dst)
         _remove(op)
@@ -235,7 +226,7 @@ class _Conversion:
         used = {
             (spec.src, spec.dst, number)
             for event, ids in self.ids.items()
-            for spec in (cast(EventType, event.event.type).data,)
+            for spec in (cast(EventType, event.type).data,)
             for number in ids
         }
         keys = (
@@ -251,6 +242,19 @@ class _Conversion:
             place = _Before(last)
             place(SetFlagOp(*flag))
             place(WaitFlagOp(*flag))
+
+    @staticmethod
+    def _ids(user: Operation, value: SSAValue) -> Sequence[int]:
+        event = value.owner
+        assert isinstance(event, EventOp)
+        if event.ids is None:
+            raise DiagnosticError.at(
+                place_of(user),
+                f"event '{event.event_name.data}' has no ids",
+                help="run ptobuf-allocate-events first",
+                kind="pass-order",
+            )
+        return event_ids(event)
 
     def _flag_number(self, lane: SSAValue, first: int) -> SSAValue:
         if first == 0:

@@ -59,11 +59,13 @@ class _Reader:
         return tuple(item for op in block.ops if (item := self._item(op)) is not None)
 
     def _item(self, op: Operation) -> Item | None:
+        kind = type(op)
+        if kind is SetOp or kind is WaitOp:  # most ops are, and neither has subclasses
+            event, lane = op.operands
+            return Signal(self.numbers[event], kind is SetOp, self._lane(lane))
         match op:
             case TileOp():
                 return Work(op.form(self.target).pipes)
-            case SetOp() | WaitOp():
-                return Signal(self.numbers[op.event], isinstance(op, SetOp), self._lane(op.lane))
             case BarrierOp():
                 return Everything() if op.pipe.data is Pipe.ALL else None
             case ForOp() | WhileOp() | IfOp():

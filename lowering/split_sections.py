@@ -28,6 +28,7 @@ from pto_buf.dialect.types import tile_of
 from pto_buf.errors import DiagnosticError, Note
 from pto_buf.fences.windows import Windows
 from pto_buf.hw import Core, Space, Target
+from pto_buf.kept import Keeps, changed
 from pto_buf.lowering.core_signals import PART_OF, put_signals
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.keeping import keep_only, needed_for
@@ -39,7 +40,7 @@ _CUBE_SPACES = (Space.MAT, Space.LEFT, Space.RIGHT, Space.ACC, Space.BIAS, Space
 
 
 @dataclass(frozen=True)
-class SplitSectionsPass(ModulePass):
+class SplitSectionsPass(ModulePass, Keeps):
     """ptobuf-split-sections."""
 
     name: ClassVar[str] = "ptobuf-split-sections"
@@ -62,6 +63,7 @@ def _split(function: FuncOp, target: Target) -> None:
     cores |= put_signals(function, built, windows, cores, target)
     for core in Core:
         _part(function, cores, core)
+    changed(function)
     function.detach()
     function.erase()
 

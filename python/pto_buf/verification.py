@@ -74,9 +74,10 @@ class _Walk:
         if not self.ask_ops or len(self.failures) != before:
             return
         signature = self._signature(op)
-        if signature is not None and signature in self.right:
-            return
         try:
+            if signature is not None and signature in self.right:
+                cast(VerifiedBySignature, op).verify_numbers()
+                return
             op.verify(verify_nested_ops=False)
             if signature is not None:
                 self.right.add(signature)
