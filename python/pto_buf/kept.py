@@ -9,11 +9,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
-from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 
 _Found = TypeVar("_Found")
+_Function = TypeVar("_Function", bound=Operation)
 
-_kept: ContextVar[dict[FuncOp, dict[object, Any]] | None] = ContextVar("_kept", default=None)
+_kept: ContextVar[dict[Operation, dict[object, Any]] | None] = ContextVar("_kept", default=None)
 
 
 class Keeps:
@@ -26,7 +27,7 @@ class Keeps:
 @contextmanager
 def keeping() -> Generator[Callable[[], None]]:
     """Keep what `kept` finds until the end of the block. Yields what forgets all of it."""
-    found: dict[FuncOp, dict[object, Any]] = {}
+    found: dict[Operation, dict[object, Any]] = {}
     token = _kept.set(found)
     try:
         yield found.clear
@@ -34,7 +35,7 @@ def keeping() -> Generator[Callable[[], None]]:
         _kept.reset(token)
 
 
-def kept(function: FuncOp, find: Callable[[FuncOp], _Found]) -> _Found:
+def kept(function: _Function, find: Callable[[_Function], _Found]) -> _Found:
     """What `find` finds of the function; outside of `keeping` it is called each time, and again if it raised."""
     found = _kept.get()
     if found is None:
@@ -45,7 +46,7 @@ def kept(function: FuncOp, find: Callable[[FuncOp], _Found]) -> _Found:
     return known[find]
 
 
-def changed(function: FuncOp) -> None:
+def changed(function: Operation) -> None:
     """Forget what was found out about a function that is no more as it was."""
     found = _kept.get()
     if found is not None:
