@@ -9,6 +9,8 @@ from pto_buf.check.model import model_of
 from pto_buf.check.prove import prove
 from pto_buf.hw import A2A3
 
+pytestmark = pytest.mark.campaign
+
 MODEL = model_of(A2A3)
 
 

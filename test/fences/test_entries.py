@@ -33,6 +33,8 @@ from support.slot_builder import FENCING, lowered
 from support.slot_text import SlotText
 from support.trials import kernel_of
 
+pytestmark = pytest.mark.campaign
+
 PICKS = """\
 import pypto.language as pl
 

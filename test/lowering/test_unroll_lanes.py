@@ -26,6 +26,8 @@ from support.slot_builder import FENCING, HasModule, count, lowered
 from support.slot_text import SlotText
 from support.trials import kernel_of
 
+pytestmark = pytest.mark.campaign
+
 DYNAMIC = ("pto.set_flag_dyn", "pto.wait_flag_dyn")
 
 

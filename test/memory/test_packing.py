@@ -23,6 +23,8 @@ from pto_buf.memory.packing import (
     sweep,
 )
 
+pytestmark = pytest.mark.campaign
+
 
 def meet(left: Item, right: Item) -> bool:
     return left.start <= right.end and right.start <= left.end

@@ -20,6 +20,8 @@ from pto_buf.tools.bench_programs import straight_text
 from pto_buf.universe import make_context
 from pto_buf.verification import verify_module
 
+pytestmark = pytest.mark.campaign
+
 OPS = 300
 PASSES = parse_passes(pipeline(PipelineOptions(check=False)), available_passes())
 
