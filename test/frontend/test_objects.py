@@ -196,3 +196,12 @@ def test_an_extent_is_worked_out_as_its_expression_says():
         pl.store(t, [0, 0], y)
     """
     assert _text(from_pypto(ir.Program("p", {"k": kernel}))) == _text(read_text(source))
+
+
+def test_a_kernel_asked_for_is_read_whatever_the_others_are():
+    program = _slotted()
+    odd = ir.Function("odd", ir.FunctionType.InCore, [], [], ir.InlineStmt("code", at(7, 3)), at(7))
+    program.functions["odd"] = odd
+    assert _text(from_pypto(program, "k")) == _text(from_pypto(_slotted()))
+    with pytest.raises(DiagnosticError, match="InlineStmt"):
+        from_pypto(program)

@@ -50,10 +50,14 @@ _LOOPS = {"Sequential": "range", "Parallel": "parallel", "Unroll": "unroll", "Pi
 _DTYPE_WORDS = {"bfloat16": "BF16", "bool": "BOOL"}
 
 
-def functions_of(program: Any) -> dict[str, Function]:
-    """The kernels of a pypto Program, by name. Raises DiagnosticError for what none of the DSL's forms says."""
+def functions_of(program: Any, entry: str | None = None) -> dict[str, Function]:
+    """The kernels of a pypto Program, by name; only `entry` where it is one of them.
+
+    Raises DiagnosticError for what none of the DSL's forms says.
+    """
     found: dict[str, Function] = {}
-    for function in _functions(program):
+    functions = _functions(program)
+    for function in [one for one in functions if one.name == entry] or functions:
         kind = _KINDS.get(_word(function.func_type))
         walk = _Walk()
         node = walk.function(function) if kind is not None else None

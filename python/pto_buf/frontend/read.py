@@ -134,7 +134,7 @@ def from_pypto(
     """
     if hasattr(program, "lower") and not hasattr(program, "functions"):
         program = program.lower(*samples)
-    functions = functions_of(program)
+    functions = functions_of(program, entry)
     file = file_of(program)
     chosen = _chosen(functions, entry, file)
     return _module(chosen, functions, {}, SpannedSource(file), target, warn)
