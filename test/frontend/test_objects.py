@@ -205,3 +205,27 @@ def test_a_kernel_asked_for_is_read_whatever_the_others_are():
     assert _text(from_pypto(program, "k")) == _text(from_pypto(_slotted()))
     with pytest.raises(DiagnosticError, match="InlineStmt"):
         from_pypto(program)
+
+
+@pytest.mark.parametrize("scope", [ir.InCoreScopeStmt, ir.SpmdScopeStmt])
+def test_scopes_that_no_pass_has_taken_out_become_kernels(scope: type[ir.InCoreScopeStmt]):
+    tensor = ir.TensorType([16, 64], ir.FP32)
+    x, y, t = (ir.Var(name, tensor, at(2)) for name in ("x", "y", "t"))
+    u = ir.Var("u", ir.TileType([16, 64], ir.FP32, None, ir.MemorySpace.Vec), at(4))
+    inner = ir.SeqStmts(
+        [
+            ir.AssignStmt(u, call("tile.load", [x, ints(0, 0), ints(16, 64), ints(16, 64)], 4), at(4)),
+            ir.EvalStmt(call("tile.store", [u, ints(0, 0), t], 5), at(5)),
+        ]
+    )
+    make = ir.AssignStmt(t, call("tensor.create", [ints(16, 64)], 2, dtype=ir.FP32), at(2))
+    body = ir.SeqStmts([make, scope("copy", inner, at(3)), ir.ReturnStmt([y], at(6))])
+    directions = [ir.ParamDirection.In, ir.ParamDirection.Out]
+    host = ir.Function("main", ir.FunctionType.Opaque, [x, y], directions, body, at(1))
+    source = """
+    @pl.jit.incore
+    def copy(x: pl.Tensor[[16, 64], pl.FP32], t: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
+        u = pl.load(x, [0, 0], [16, 64])
+        pl.store(u, [0, 0], t)
+    """
+    assert _text(from_pypto(ir.Program("p", {"main": host}))) == _text(read_text(source))

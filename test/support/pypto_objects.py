@@ -38,6 +38,7 @@ class MemorySpace(Enum):
 class FunctionType(Enum):
     Orchestration = auto()
     InCore = auto()
+    Opaque = auto()
     AIC = auto()
     AIV = auto()
     Spmd = auto()
@@ -233,6 +234,17 @@ class IfStmt:
     else_body: Any
     return_vars: list[Var]
     span: Span
+
+
+@dataclass
+class InCoreScopeStmt:
+    name_hint: str
+    body: Any
+    span: Span
+
+
+class SpmdScopeStmt(InCoreScopeStmt):
+    pass
 
 
 @dataclass

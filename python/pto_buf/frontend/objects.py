@@ -14,6 +14,7 @@ from pto_buf.frontend.constants import Known
 from pto_buf.frontend.kinds import UNSUPPORTED
 from pto_buf.frontend.module import Function, Kind
 from pto_buf.frontend.names import DTYPES, DYNAMIC_OPS, SPACES, DynVar, MemRefDecl, Symbol
+from pto_buf.frontend.outline import as_function, outline
 
 _KINDS = {"InCore": Kind.INCORE, "AIC": Kind.CUBE, "AIV": Kind.VECTOR, "Spmd": Kind.INCORE}
 
@@ -59,10 +60,28 @@ def functions_of(program: Any, entry: str | None = None) -> dict[str, Function]:
     functions = _functions(program)
     for function in [one for one in functions if one.name == entry] or functions:
         kind = _KINDS.get(_word(function.func_type))
+        if kind is None:
+            found.update(_scopes_of(function))
         walk = _Walk()
         node = walk.function(function) if kind is not None else None
         if kind is not None and node is not None and not walk.launches:
             found[str(function.name)] = Function(str(function.name), kind, node, False, {})
+    return found
+
+
+def _scopes_of(function: Any) -> dict[str, Function]:
+    """The device scopes of orchestration that no pass has taken out yet."""
+    try:
+        outlined = outline(_Walk().function(function), {})
+    except DiagnosticError:  # it holds more than the DSL has: what launches kernels is not our business
+        return {}
+    found: dict[str, Function] = {}
+    for number, scope in enumerate(outlined.scopes, 1):
+        hint = scope.hint if scope.hint and scope.hint.isidentifier() else f"{function.name}_{number}"
+        node, hidden = as_function(scope, hint)
+        key = f"{function.name}.{hint}"
+        key = key if key not in found else f"{key}_{number}"
+        found[key] = Function(key, Kind.INCORE, node, False, {}, hidden)
     return found
 
 
@@ -140,10 +159,19 @@ class _Walk:
                 return [self._at(ast.Break(), node)]
             case "ContinueStmt":
                 return [self._at(ast.Continue(), node)]
+            case "InCoreScopeStmt" | "SpmdScopeStmt":
+                return [self._device_scope(node, yields)]
             case name if name.endswith("ScopeStmt"):
                 return self._statement(node.body, yields)
             case name:
                 raise _unsupported(node, f"the statement {name}")
+
+    def _device_scope(self, node: Any, yields: Sequence[Any]) -> ast.stmt:
+        words = [ast.keyword("level", self._pl("Level.CORE_GROUP", node))]
+        if node.name_hint:
+            words.append(ast.keyword("name_hint", self._at(ast.Constant(str(node.name_hint)), node)))
+        call = self._at(ast.Call(self._pl("at", node), [], words), node)
+        return self._at(ast.With([ast.withitem(call)], self._statement(node.body, yields) or [ast.Pass()]), node)
 
     def _assign(self, node: Any) -> ast.stmt:
         target = self._at(ast.Name(self._name(node.var), ast.Store()), node)

@@ -89,7 +89,7 @@ class _Finder:
     def _assigned(self, name: str, value: ast.expr, around: dict[str, ast.expr]) -> None:
         """A name of the orchestration: a tensor it makes, another name for one, or something a scope cannot take."""
         made = self._call(value)
-        if made == "create_tensor" and isinstance(value, ast.Call) and value.args:
+        if made in ("create_tensor", "tensor.create") and isinstance(value, ast.Call) and value.args:
             dtype = next((k.value for k in value.keywords if k.arg == "dtype"), None) or (value.args[1:2] or [None])[0]
             if dtype is not None:
                 around[name] = _tensor(value, value.args[0], dtype)
