@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Finding, Status
 from pto_buf.errors import Diagnostic, collecting_warnings
+from pto_buf.kept import Keeps, keeping
 from pto_buf.lowering.allocate_events import AllocateEventsPass
 from pto_buf.lowering.convert_to_pto import ConvertToPtoPass
 from pto_buf.lowering.insert_fences import InsertFencesPass
@@ -144,9 +145,11 @@ class SlotKernel:
 def lowered(kernel: HasModule, passes: Sequence[type[ModulePass]] = PASSES) -> tuple[ModuleOp, list[Diagnostic]]:
     """The kernel as `pto`, or behind the last of `passes`, and what the passes warned of."""
     module = kernel.module()
-    with collecting_warnings() as warnings:
+    with collecting_warnings() as warnings, keeping() as forget:
         for made in passes:
             made().apply(make_context(), module)
+            if not issubclass(made, Keeps):
+                forget()
     module.verify()
     return module, warnings
 
