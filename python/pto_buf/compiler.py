@@ -147,10 +147,22 @@ def load_text(
 ) -> Loaded:
     """The kernels of `ptobuf` or `pto` text as `pto`. Raises as `load`."""
     module = parse_text(make_context(), source.text, source.file)
+    return load_module(module, source.file, target=target, options=options, dump=dump)
+
+
+def load_module(
+    module: ModuleOp,
+    called: str,
+    *,
+    target: str | None = None,
+    options: PipelineOptions | None = None,
+    dump: Path | None = None,
+) -> Loaded:
+    """The kernels of a `ptobuf` or `pto` module, lowered in place. `called` names it in errors. Raises as `load`."""
     verify_module(module)
     own = target_of(module).name
     if target is not None and target_named(target).name != own:
-        raise UsageError(f"{source.file} is for {own}, not for {target}")
+        raise UsageError(f"{called} is for {own}, not for {target}")
     if not any(op.name.startswith("ptobuf.") for op in module.walk()):
         return Loaded(module)
     return Loaded.of(compile_module(module, options or PipelineOptions(), dump=dump))

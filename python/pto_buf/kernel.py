@@ -2,7 +2,7 @@
 
 import linecache
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,19 @@ from typing import Any
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.compiler import DEFAULT_TARGET, Loaded, compile_file, compile_module, load, load_text, target_named
+from pto_buf import frontend
+from pto_buf.compiler import (
+    DEFAULT_TARGET,
+    Loaded,
+    compile_file,
+    compile_module,
+    load,
+    load_module,
+    load_text,
+    target_named,
+)
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import Diagnostic, UsageError
-from pto_buf.frontend import from_pypto
 from pto_buf.hw import Target
 from pto_buf.language.decorators import KernelSource
 from pto_buf.lowering.pipeline import PipelineOptions
@@ -172,6 +181,18 @@ class Kernel:
         return self.parts
 
 
+def from_pypto(
+    program: Any, kernel: str | None = None, *, target: str | None = None, samples: Sequence[Any] = ()
+) -> ModuleOp:
+    """The kernels of a pypto `Program`, or of a jit function that is lowered with `samples`, as a `ptobuf` module.
+
+    Before or behind pypto's InitMemRef: buffers that it has named stay what they are. `kernel` names the one that is
+    meant, `target` is `a2a3` (also if not given) or `a5`. Raises DiagnosticError at the place that an object's span
+    names; UsageError for a target that there is not.
+    """
+    return frontend.from_pypto(program, kernel, target_named(target or DEFAULT_TARGET), samples=samples)
+
+
 def compile(
     source: Any,
     kernel: str | None = None,
@@ -185,9 +206,10 @@ def compile(
 ) -> Kernel:
     """Compile a kernel and prove its fences right.
 
-    `source` is a function under `@pl.jit` or `@pl.function`, a program of pypto, the path of a Python file, of a
-    `.mlir` file with `ptobuf` or a `.pto` file, or such a text itself. `kernel` names the one that is meant where there
-    are several. `target` is `a2a3` (also if not given) or `a5`; a text of IR names its own.
+    `source` is a function under `@pl.jit` or `@pl.function`, a program of pypto, a `ptobuf` module (which is left as it
+    is), the path of a Python file, of a `.mlir` file with `ptobuf` or a `.pto` file, or such a text itself. `kernel`
+    names the one that is meant where there are several. `target` is `a2a3` (also if not given) or `a5`; IR names its
+    own.
     `interleave` puts that many trips of the innermost loops side by side. `check=False` leaves out the proof,
     `allow_unproven` accepts an incomplete one; `gm_raw="flag"` accepts a flag as order between a store and a load of
     the same global bytes; `fail_on_lost_overlap` refuses a kernel whose fences give up overlap.
@@ -223,10 +245,12 @@ def _loaded(source: Any, kernel: str | None, target: str | None, options: Pipeli
         case str():
             return _python(_UNNAMED, kernel, target, options, source)
         case _ if hasattr(source, "functions") or hasattr(source, "lower"):
-            module = from_pypto(source, kernel, target_named(target or DEFAULT_TARGET))
+            module = from_pypto(source, kernel, target=target)
             return Loaded.of(compile_module(module, options), python=True)
+        case ModuleOp():
+            return load_module(source.clone(), "the module", target=target, options=options)
         case _:
-            offer = "give a function under @pl.jit, a path, or the text of a Python or MLIR file"
+            offer = "give a function under @pl.jit, a program of pypto, a path, or the text of a Python or MLIR file"
             raise UsageError(f"{source!r} is no kernel", offer)
 
 

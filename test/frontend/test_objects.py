@@ -2,8 +2,10 @@
 
 import pytest
 
-from pto_buf.errors import DiagnosticError
+import pto_buf
+from pto_buf.errors import DiagnosticError, UsageError
 from pto_buf.frontend import from_pypto
+from pto_buf.hw import A5
 from pto_buf.verification import verify_module
 from support import pypto_objects as ir
 from support.kernel_text import ir as read_text
@@ -160,6 +162,20 @@ def test_calls_are_read_as_the_ir_has_their_arguments(made: ir.Call, spelt: str)
     assert _text(from_pypto(_vector(made))) == _text(read_text(source))
 
 
+def test_the_package_takes_a_program_and_hands_out_its_module():
+    made = pto_buf.from_pypto(_slotted(), "k", target="a5")
+    assert _text(made) == _text(from_pypto(_slotted(), target=A5))
+    before = str(made)
+    compiled = pto_buf.compile(made)
+    assert (compiled.name, compiled.target.name, compiled.checked) == ("k", "a5", True)
+    assert str(made) == before, "compile left the module as it was"
+    assert compiled.pto == pto_buf.compile(_slotted(), target="a5").pto
+    with pytest.raises(UsageError, match="the module is for a5, not for a2a3"):
+        pto_buf.compile(made, target="a2a3")
+    with pytest.raises(UsageError, match="there is no target 'a3'"):
+        pto_buf.from_pypto(_slotted(), target="a3")
+
+
 def test_what_launches_kernels_is_no_kernel_and_an_allocation_is_no_statement():
     program = _slotted()
     kernel = program.functions["k"]
@@ -229,3 +245,21 @@ def test_scopes_that_no_pass_has_taken_out_become_kernels(scope: type[ir.InCoreS
         pl.store(u, [0, 0], t)
     """
     assert _text(from_pypto(ir.Program("p", {"main": host}))) == _text(read_text(source))
+
+
+def test_a_cast_is_to_the_type_that_it_has():
+    x, y = (ir.Var(name, ir.TensorType([64, 64], ir.FP32), at(2)) for name in "xy")
+    n = ir.Var("n", ir.ScalarType(ir.INT32), at(2))
+    t = ir.Var("t", ir.TileType([16, 64], ir.FP32, None, ir.MemorySpace.Vec), at(3))
+    row = ir.Mul(ir.Cast(n, ir.ScalarType(ir.INDEX)), ir.ConstInt(16))
+    load = call("tile.load", [x, ints(row, 0), ints(16, 64), ints(16, 64)], 3, target_memory=ir.MemorySpace.Vec)
+    body = ir.SeqStmts([ir.AssignStmt(t, load, at(3)), ir.EvalStmt(call("tile.store", [t, ints(0, 0), y], 4), at(4))])
+    directions = [ir.ParamDirection.In, ir.ParamDirection.Out, ir.ParamDirection.In]
+    kernel = ir.Function("k", ir.FunctionType.InCore, [x, y, n], directions, body, at(1))
+    source = """
+    @pl.jit.incore
+    def k(x: pl.Tensor[[64, 64], pl.FP32], y: pl.Out[pl.Tensor[[64, 64], pl.FP32]], n: pl.Scalar[pl.INT32]):
+        t = pl.load(x, [pl.cast(n, pl.INDEX) * 16, 0], [16, 64])
+        pl.store(t, [0, 0], y)
+    """
+    assert _text(from_pypto(ir.Program("p", {"k": kernel}))) == _text(read_text(source))

@@ -75,6 +75,11 @@ def test_it_is_right(body: str):
     "body",
     [
         # R7: one name, two declarations
+        # Printed IR repeats where a tile lies at each of its names.
+        "one: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)\ntwo: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)\n"
+        "t: " + _TILE.format(ref="pl.MemRef(one, 0, 4096)")
+        + "\nu: pl.Tile[[16, 64], pl.FP32, pl.MemRef(one, 0, 4096), pl.Mem.Vec] = t"
+        + "\nv: pl.Tile[[16, 64], pl.FP32, pl.MemRef(two, 0, 4096), pl.Mem.Vec] = u  # ERROR: shape-or-dtype",
         't: ' + _TILE.format(ref='pl.MemRef("m", slots=2)[0]')
         + "\nu: " + _TILE.format(ref='pl.MemRef("m", slots=3)[0]') + "  # ERROR: capacity-or-count",
         # R12: no slots, and fewer

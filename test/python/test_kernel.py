@@ -163,7 +163,7 @@ def test_options_are_the_compilers():
 def test_the_package_offers_what_it_says_and_loads_it_late():
     code = "import sys, pto_buf; print('xdsl' in sys.modules, 'numpy' in sys.modules, pto_buf.__all__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False False ['Kernel', 'compile']\n"
+    assert done.stdout == "False False ['Kernel', 'compile', 'from_pypto']\n"
     with pytest.raises(AttributeError, match="module 'pto_buf' has no attribute 'nothing'"):
         getattr(pto_buf, "nothing".lower())
 

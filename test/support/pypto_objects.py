@@ -64,7 +64,8 @@ class DataType:
 
 
 FP32, FP16, BF16 = DataType("fp32"), DataType("fp16"), DataType("bfloat16")
-INT16, INT64, INDEX, BOOL = DataType("int16"), DataType("int64"), DataType("index"), DataType("bool")
+INT16, INT32, INT64 = DataType("int16"), DataType("int32"), DataType("int64")
+INDEX, BOOL = DataType("index"), DataType("bool")
 
 
 @dataclass
@@ -181,6 +182,13 @@ class Add(_Binary):
 
 class Eq(_Binary):
     pass
+
+
+@dataclass
+class Cast:
+    operand: Any
+    type: ScalarType
+    span: Span = NOWHERE
 
 
 @dataclass

@@ -247,7 +247,7 @@ class _Walk:
                 op = {"Neg": ast.USub, "Not": ast.Not, "BitNot": ast.Invert}[name]()
                 return self._at(ast.UnaryOp(op, self._expression(node.operand)), node)
             case "Cast":
-                dtype = self._at(Known(_dtype(node.dtype, node)), node)
+                dtype = self._at(Known(_dtype(node.type.dtype, node)), node)
                 cast = self._pl("cast", node)
                 return self._at(ast.Call(cast, [self._expression(node.operand), dtype], []), node)
             case _:

@@ -77,9 +77,12 @@ class Reader:
             raise ctx.error(node, "a declaration without a value is not part of the DSL")
         declared = annotation(ctx, node.annotation)
         expression = node.value
-        if isinstance(declared, TileType) and _binds(node.value, declared):
+        renames = isinstance(node.value, ast.Name)
+        if isinstance(declared, TileType) and _binds(node.value, declared) and not (renames and is_resolved(declared)):
             expression = bound_call(ctx, node.value, self._memrefs.slot(ctx, declared))
         value = self._value(ctx, expression)
+        if isinstance(declared, TileType) and renames and is_resolved(declared):
+            self._lies_there(ctx, node, declared, value)
         match declared:
             case TileType():
                 _agree(ctx, node, declared, value)
@@ -90,6 +93,13 @@ class Reader:
             case _:
                 pass
         _bind(ctx, node.target, value)
+
+    def _lies_there(self, ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) -> None:
+        """Another name for a tile repeats where the tile lies. Raises DiagnosticError where it says otherwise."""
+        home = value.home if isinstance(value, Tile) else None
+        said = self._memrefs.slot(ctx, declared).home
+        if home is None or said is None or said.slots is not home.slots:
+            raise ctx.error(node, f"declared to lie elsewhere than {describe(value)}", kind=SHAPE)
 
     def _value(self, ctx: Context, node: ast.expr) -> Value:
         value = _yielded(ctx, node) if is_yield(ast.Assign([], node)) else evaluate(ctx, node)
@@ -262,18 +272,22 @@ def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) 
         _agree_view(ctx, declared.view, found)
 
 
+_SAID_BY_THE_OP = ("valid_shape", "pad")
+"""What a view repeats of the op that makes the tile."""
+
+
 def _agree_view(ctx: Context, view: ast.Call, found: TileSpec) -> None:
     """What `pl.TileView(...)` says must be what the tile is. Raises DiagnosticError."""
     for keyword in view.keywords:
-        value: object = constant(ctx, keyword.value) if keyword.arg != "valid_shape" else None
+        value: object = None if keyword.arg in _SAID_BY_THE_OP else constant(ctx, keyword.value)
         word = value.path.rpartition(".")[2] if isinstance(value, Symbol) else value
         is_so: dict[str, object] = {
             "blayout": found.blayout.value,
             "slayout": found.slayout.value,
             "fractal": found.fractal,
         }
-        if keyword.arg == "valid_shape":
-            continue  # the op that makes the tile has it
+        if keyword.arg in _SAID_BY_THE_OP:
+            continue
         if keyword.arg not in is_so:
             raise ctx.error(keyword.value, f"'{keyword.arg}' of pl.TileView is not supported")
         if word != is_so[keyword.arg]:

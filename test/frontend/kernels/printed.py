@@ -36,14 +36,19 @@ class Printed:
     @pl.function(type=pl.FunctionType.AIV)
     def one_buffer(self, x: pl.Tensor[[16, 64], pl.FP32], y: pl.Out[pl.Tensor[[16, 64], pl.FP32]]):
         mem_vec_2: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)
+        mem_vec_8: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 4096)
         a: pl.Tile[[16, 64], pl.FP32, pl.MemRef(mem_vec_2, 0, 4096), pl.Mem.Vec] = pl.tile.load(
             x, [0, 0], [16, 64], [16, 64], target_memory=pl.Mem.Vec
         )
         b: pl.Tile[[16, 64], pl.FP32, pl.MemRef(mem_vec_2, 0, 4096), pl.Mem.Vec] = pl.tile.add(a, a)
-        c: pl.Tile[[64, 16], pl.FP32, pl.MemRef(mem_vec_2, 0, 4096), pl.Mem.Vec] = pl.tile.reshape(b, [64, 16])
+        b_out: pl.Tile[[16, 64], pl.FP32, pl.MemRef(mem_vec_2, 0, 4096), pl.Mem.Vec] = b
+        c: pl.Tile[[64, 16], pl.FP32, pl.MemRef(mem_vec_2, 0, 4096), pl.Mem.Vec] = pl.tile.reshape(b_out, [64, 16])
         d: pl.Tile[[64, 16], pl.FP32, pl.MemRef(mem_vec_2, 0, 4096), pl.Mem.Vec] = pl.tile.muls(c, 0.5)
         e: pl.Tile[[16, 64], pl.FP32, pl.MemRef(mem_vec_2, 0, 4096), pl.Mem.Vec] = pl.tile.reshape(d, [16, 64])
-        y__1: pl.Tensor[[16, 64], pl.FP32] = pl.tile.store(e, [0, 0], y)
+        f: pl.Tile[[16, 64], pl.FP32, pl.MemRef(mem_vec_8, 0, 4096), pl.Mem.Vec, pl.TileView(pad=pl.PadValue.min)] = (
+            pl.tile.fillpad(e, pad_value=pl.PadValue.min)
+        )
+        y__1: pl.Tensor[[16, 64], pl.FP32] = pl.tile.store(f, [0, 0], y)
 
     @pl.function(type=pl.FunctionType.AIC)
     def accumulates(
