@@ -303,6 +303,11 @@ class Prover:
         return self._whole.in_step
 
     @property
+    def joins(self) -> frozenset[int]:
+        """The instructions at which states are compared."""
+        return self._setting.joins
+
+    @property
     def code(self) -> Code:
         """The code that states refer to."""
         return self._code
