@@ -2,7 +2,8 @@
 
 `ptoas` accepts more than it prints rightly as C++. This pass leaves it nothing of that kind:
 
-* It counts loops unsigned. A loop that may begin below zero counts from zero, and its body adds the lower bound.
+* It counts loops unsigned. A loop that may begin below zero counts from zero, and its body adds the lower bound; one
+  that may end below zero runs no trip.
 * It carries values round a loop by assignments one behind the other. A carried value that is passed on as it came in
   is worked out anew, so that it is read before any is assigned.
 * It converts what leaves a region to an unsigned number without brackets around it. A signed division, a clamp or a
@@ -26,6 +27,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.lowering.constants import Constants
+from pto_buf.lowering.signs import never_negative
 from pto_buf.source import place_of
 
 _SIGNED = (
@@ -102,13 +104,14 @@ class _Rewriting:
 
     def _bounds(self, loop: ForOp) -> None:
         lower, upper = constant_of(loop.lb), constant_of(loop.ub)
-        if lower is None or lower < 0:
+        if not never_negative(loop.lb):
             self._from_zero(loop, lower, upper)
         elif upper is not None:
-            if upper < lower:
+            if upper < (lower or 0):
                 loop.operands[1] = loop.lb
         elif not _is_clamped(loop.ub):
-            loop.operands[1] = _Before(loop)(arith.MaxSIOp(loop.ub, self.constants.get(lower, _integer(loop.ub))))
+            least = self.constants.get(lower or 0, _integer(loop.ub))
+            loop.operands[1] = _Before(loop)(arith.MaxSIOp(loop.ub, least))
 
     def _from_zero(self, loop: ForOp, lower: int | None, upper: int | None) -> None:
         type = _integer(loop.lb)

@@ -196,4 +196,24 @@ func.func @floats(%f: f32, %g: f32) {
 }
 
 func.func private @use(index) -> ()
+
+// What a loop over natural numbers hands on is none below zero: a loop may begin there.
+// CHECK-LABEL: func.func @left_over
+// CHECK: %[[DONE:[^ ]+]] = scf.for
+// CHECK: %[[END:[^ ]+]] = arith.maxsi %n, %c0 : index
+// CHECK-NEXT: scf.for %{{[^ ]+}} = %[[DONE]] to %[[END]] step %c1
+func.func @left_over(%n : index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %u = arith.maxsi %n, %c0 : index
+  %done = scf.for %i = %c0 to %u step %c3 iter_args(%next = %c0) -> (index) {
+    %after = arith.addi %i, %c3 : index
+    scf.yield %after : index
+  }
+  scf.for %j = %done to %n step %c1 {
+  }
+  return
+}
+
 }

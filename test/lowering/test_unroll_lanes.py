@@ -50,6 +50,20 @@ def stream(slots: int, upper: str | int = "n", lower: int = 0, step: int = 1) ->
     return kernel
 
 
+def guarded(slots: int, ahead: int) -> SlotText:
+    """Trip i loads for trip i + ahead, if there is one."""
+    kernel = SlotText(P=slots, Y=1)
+    kernel.fill("Y")
+    for trip in range(ahead):
+        kernel.load(f"P[{trip}]", row=trip)
+    with kernel.loop("i", 0, "n"):
+        with kernel.when(f"i + {ahead} < n"):
+            kernel.load(f"P[(i + {ahead}) % {slots}]", row=f"i + {ahead}")
+        kernel.vector("Y", "Y", f"P[i % {slots}]")
+    kernel.store("Y", "z")
+    return kernel
+
+
 def _run(kernel: FuncOp, **numbers: int) -> list[object]:
     """What each pipe gets, in order, and where: everything but the places in the text."""
     program = build(kernel)
@@ -83,6 +97,15 @@ def test_same_work_in_the_same_order_and_proven(name: str):
         assert _run(kernel_of(module), n=n, m=2, k=3) == _run(plain, n=n, m=2, k=3)
     verdict = check(kernel_of(module))
     assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())
+
+
+@pytest.mark.parametrize(("slots", "ahead"), [(3, 1), (5, 2)])
+def test_a_guard_by_the_bound_is_followed_into_what_is_left_over(slots: int, ahead: int):
+    module = unrolled(guarded(slots, ahead), "unroll")
+    verdict = check(kernel_of(module))
+    assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())
+    for n in (0, 1, slots, slots + 1, 2 * slots + 1):
+        assert _run(kernel_of(module), n=n) == _run(kernel_of(unrolled(guarded(slots, ahead), "dynamic")), n=n)
 
 
 @pytest.mark.parametrize(("slots", "trips"), [(2, 0), (2, 1), (3, 2), (3, 7), (5, 16), (8, 16), (8, 17)])
