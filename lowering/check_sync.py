@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
 from pto_buf.check.words import diagnostics
-from pto_buf.errors import Collector, DiagnosticError
+from pto_buf.errors import UNPROVEN, Collector, DiagnosticError
 from pto_buf.source import place_of
 
 
@@ -47,6 +47,6 @@ class CheckSyncPass(ModulePass):
                     place_of(function),
                     f"the fences of kernel '{verdict.kernel}' could not be proven right: {verdict.reason}",
                     help="allow-unproven lets it pass",
-                    kind="unproven",
+                    kind=UNPROVEN,
                 )
         found.raise_if_errors()

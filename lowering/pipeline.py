@@ -10,7 +10,8 @@ class PipelineOptions:
     `interleave`: trips of the innermost loops to put side by side; None leaves it to the source's `stage=`.
     `gm_raw`: `flag` accepts a flag as order between a store and a load of the same global bytes.
     `fail_on_lost_overlap`: overlap that is given up is an error, not a warning.
-    `lanes`: `dynamic` computes slots and lanes, `unroll` names them by constants, `auto` does what costs less.
+    `lanes`: `dynamic` computes slots and lanes, `unroll` names them by constants, `auto` does what
+    costs less, or the other where only that can be proven.
     """
 
     interleave: int | None = None

@@ -1,13 +1,14 @@
 """Compiling: from a Python file of kernels, or a `ptobuf` module, to checked level-3 `pto`."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
 from pto_buf import collector
 from pto_buf.dialect.tile_op import target_of
-from pto_buf.errors import Diagnostic, DiagnosticError, UsageError, collecting_warnings, near_miss
+from pto_buf.errors import UNPROVEN, Diagnostic, DiagnosticError, UsageError, collecting_warnings, near_miss
+from pto_buf.fences.lanes import Lanes
 from pto_buf.frontend import kernels, read
 from pto_buf.hw import TARGETS, Target
 from pto_buf.lowering.pipeline import PipelineOptions, pipeline
@@ -83,16 +84,44 @@ def target_named(name: str) -> Target:
 
 @collector.paused()
 def compile_module(module: ModuleOp, options: PipelineOptions, *, dump: Path | None = None) -> Compiled:
-    """Lower a `ptobuf` module in place. `dump` is a folder for the IR behind each pass.
+    """Lower a `ptobuf` module. `dump` is a folder for the IR behind each pass.
 
+    Works in place unless what `lanes=auto` chose cannot be proven: then the other ways out are tried on a copy.
     Raises DiagnosticError for a mistake in the program; then nothing of the module is of use.
     """
     passes = parse_passes(pipeline(options), available_passes())
     stages = _Stages(dump, len(passes))
     with collecting_warnings() as warnings:
-        run_passes(make_context(), module, passes, verify_each=dump is not None, after=stages)
+        try:
+            run_passes(make_context(), module, passes, verify_each=dump is not None, after=stages)
+        except DiagnosticError as err:
+            lowered = _lowered_otherwise(err, options, stages)
+            if lowered is None:
+                raise
+            module = lowered
     assert stages.fenced is not None
     return Compiled(module, stages.fenced, tuple(warnings))
+
+
+def _lowered_otherwise(err: DiagnosticError, options: PipelineOptions, stages: _Stages) -> ModuleOp | None:
+    """The fenced module lowered with other lanes, where nothing is wrong but that no proof was found; None if none is.
+
+    Both ways out say the same; which of them the checker can follow differs.
+    """
+    if options.lanes != Lanes.AUTO or stages.fenced is None or any(one.kind != UNPROVEN for one in err.diagnostics):
+        return None
+    for lanes in (Lanes.UNROLL, Lanes.DYNAMIC):
+        passes = parse_passes(pipeline(replace(options, lanes=lanes)), available_passes())
+        stages.number = 1 + next(number for number, one in enumerate(passes) if one.name == FENCED_BY)
+        module = stages.fenced.clone()
+        try:
+            run_passes(
+                make_context(), module, passes[stages.number :], verify_each=stages.dump is not None, after=stages
+            )
+        except DiagnosticError:
+            continue
+        return module
+    return None
 
 
 @collector.paused()

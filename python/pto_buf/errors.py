@@ -17,6 +17,9 @@ from typing import NoReturn
 EXIT_WRONG_PROGRAM = 1
 EXIT_USAGE = 2
 
+UNPROVEN = "unproven"
+"""The kind of an error that says that nothing wrong was found, and no proof either."""
+
 _LONGEST_NAME = 200
 """Characters of a name for which a near one is sought; comparing takes quadratic time."""
 
