@@ -126,6 +126,7 @@ def test_newer_assemblers_have_signals_of_one_vector_core_each():
     assert not [op for op in copy.walk() if isinstance(op, SyncSetOp)]
     assert _sent(cube) == [0, 16]
     assert dict.fromkeys(_sent(vector)) == {1: None}
+    assert check(function, scalars={"blocks": 5, "ROWS": 160}).status is Status.PROVEN
 
 
 def _sent(section: Operation) -> list[int]:

@@ -189,7 +189,7 @@ class Effects:
         id = reason.value(one.lane)
         if id is None:
             return self._unknown_line(core, sends=True)
-        for line in self._lines.sent_by(core, one.pipe, id):
+        for line in self._lines.sent_by(core, one.pipe, id, one.single):
             waiting = knowledge.send(self._bits, line, number_of(core, one.pipe))
             if waiting > MOST_PENDING:
                 self._alarms.raise_for(Fault.OVERFLOW, Goal(line=line), at, trail)

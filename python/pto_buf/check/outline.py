@@ -40,7 +40,7 @@ def lines_of(whole: Whole, values: ValueSets, model: Model) -> dict[Line, list[i
         known = values.of(one.lane)
         for id in range(CORE_SIGNAL_IDS) if known is None else sorted(known):
             core = whole.core_of(at)
-            lines = ways.sent_by(core, one.pipe, id) if isinstance(one, Signal) else ways.heard_by(core, id)
+            lines = ways.sent_by(core, one.pipe, id, one.single) if isinstance(one, Signal) else ways.heard_by(core, id)
             for line in lines:
                 found.setdefault(line, []).append(at)
     return found

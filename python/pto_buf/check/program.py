@@ -133,11 +133,15 @@ class Lock:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """To the other kind of core in the block, when the earlier work of the pipe is complete."""
+    """To the other kind of core in the block, when the earlier work of the pipe is complete.
+
+    `single`: to one vector core, where other signals of the cube's FIX go to both.
+    """
 
     site: Site
     pipe: Pipe
     lane: Term
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -172,7 +172,7 @@ class Rules:
         if id is None:
             raise Wrong
         pipe = number_of(core, one.pipe)
-        for line in self._lines.sent_by(core, one.pipe, id):
+        for line in self._lines.sent_by(core, one.pipe, id, one.single):
             sent = (*held.signals.get(line, ()), self._complete(held, pipe))
             heard = self._bits.heard.get(line, ())
             unknown = [bit for bit in heard if held.present & bit & ~held.known[pipe]]

@@ -149,7 +149,7 @@ class _Walker:
                 case Lock():
                     yield Locked(one.site, one.pipe, self._value(one.lane), one.take, self._trips)
                 case Signal():
-                    yield Signalled(one.site, one.pipe, self._value(one.lane), self._trips)
+                    yield Signalled(one.site, one.pipe, self._value(one.lane), self._trips, one.single)
                 case Await():
                     yield Awaited(one.site, one.pipe, self._value(one.lane), self._trips)
                 case Assign():

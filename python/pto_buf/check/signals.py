@@ -2,7 +2,7 @@
 
 A signal is a counter. On a2a3 the cube's goes to every vector core, and the cube hears of one only when all vector
 cores have sent theirs; the waiting core's scalar unit stands still. On a5 a vector core has ids of its own (16 higher
-for the second one), the cube's FIX sends to all of them, and only the waiting pipe stands still.
+for the second one), the cube's FIX sends to all of them by `sync.set`, and only the waiting pipe stands still.
 """
 
 from collections import deque
@@ -37,7 +37,7 @@ class Lines:
         self._vectors = [number for number, core in enumerate(cores) if core is Core.VECTOR]
         self._cubes = [number for number, core in enumerate(cores) if core is Core.CUBE]
 
-    def sent_by(self, core: int, pipe: Pipe, id: int) -> list[tuple[int, int, int]]:
+    def sent_by(self, core: int, pipe: Pipe, id: int, single: bool = False) -> list[tuple[int, int, int]]:
         """The lines that a signal from this core takes."""
         if self._cores[core] is Core.VECTOR:
             shift = 0 if self._broadcast else _SECOND_CORE * self._vectors.index(core)
@@ -45,7 +45,7 @@ class Lines:
         if self._broadcast:
             return [(core, vector, id) for vector in self._vectors]
         place, id = divmod(id, _SECOND_CORE)
-        chosen = self._vectors if pipe is Pipe.FIX and place == 0 else self._vectors[place : place + 1]
+        chosen = self._vectors if pipe is Pipe.FIX and place == 0 and not single else self._vectors[place : place + 1]
         return [(core, vector, id) for vector in chosen]
 
     def heard_by(self, core: int, id: int) -> list[tuple[int, int, int]]:
@@ -84,7 +84,7 @@ class Signals:
         token = self._clocks.token(pipe)
         self._clocks.done(pipe)
         held = True
-        for way in self._ways.sent_by(core, step.pipe, step.lane):
+        for way in self._ways.sent_by(core, step.pipe, step.lane, step.single):
             line = self._line(way)
             line.count += 1
             due = line.count - MOST_PENDING

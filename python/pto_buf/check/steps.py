@@ -93,12 +93,13 @@ class Locked:
 
 @dataclass(frozen=True, slots=True)
 class Signalled:
-    """To the other kind of core."""
+    """To the other kind of core; `single`: to one vector core."""
 
     site: Site
     pipe: Pipe
     lane: int
     trips: Trips
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,7 @@ def sync_instruction(op: Operation, site: Site, terms: Terms) -> Instruction | N
             take = isinstance(op, GetBufOp | GetBufDynOp)
             return Lock(site, op.pipe, _number(op.buf_id, op.buf_id_dyn, terms), take)
         case SyncSetOp() | SetIntraBlockOp():
-            return Signal(site, op.pipe.data, _id(op, terms))
+            return Signal(site, op.pipe.data, _id(op, terms), isinstance(op, SetIntraBlockOp))
         case SyncWaitOp() | WaitIntraBlockOp():
             return Await(site, op.pipe.data, _id(op, terms))
         case _:
