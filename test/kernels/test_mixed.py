@@ -141,6 +141,13 @@ def test_the_second_vector_core_only_takes_part_in_signals(target: str):
     assert "is_first" not in compiled("halves", target).pto
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_core_lets_others_go_while_its_scalar_unit_stands_still(target: str):
+    """At a barrier over all pipes what it has issued goes on, and sends the signals that the others wait for."""
+    profile = compiled("halves", target).profile({"ROWS": 96, "blocks": 3})
+    assert len(profile.timelines) == 3 and all(timeline.slices for timeline in profile.timelines)
+
+
 def test_reports_speak_of_both_cores():
     kernel = compiled("scaled_rows", "a2a3")
     assert "kernel scaled_rows.cube for a2a3" in kernel.report

@@ -119,7 +119,7 @@ class Timer:
 
     def advance(self) -> bool:
         """Issue and work off what can be; whether that was anything."""
-        moved = False
+        moved = self._flow()  # what another core let go counts, even where the scalar unit stands still
         while (entry := self._fetch()) is not None and self._issue(entry):
             self._next = None
             moved = True
