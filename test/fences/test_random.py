@@ -6,11 +6,14 @@ from hypothesis import strategies as st
 
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
+from pto_buf.compiler import compile_module
 from pto_buf.errors import DiagnosticError
+from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.lowering.verify_slots import VerifySlotsPass
 from pto_buf.sim.orders import ADVERSARIES
 from pto_buf.universe import make_context
 from support.random_kernels import RandomKernel
+from support.random_nests import RandomNest
 from support.slot_builder import lowered
 from support.trials import kernel_of, wrong_runs
 
@@ -54,3 +57,12 @@ def test_random_kernels(seed: int):
 
 def test_most_kernels_are_legal():
     assert sum(_is_legal(RandomKernel(seed)) for seed in range(20)) > 15
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_random_nests(seed: int):
+    """The whole pipeline: scalar clean-up, unrolling where it pays, and the proof at its end."""
+    nest = RandomNest(seed, ("a3", "a5")[seed % 2])
+    compiled = compile_module(nest.module(), PipelineOptions())
+    for n, m, q in ((0, 1, 2), (1, 0, 1), (nest.slots + 1, 2, 0)):
+        assert wrong_runs(compiled.module, {"n": n, "m": m, "q": q}, ADVERSARIES[seed % 3 :: 3]) == []
