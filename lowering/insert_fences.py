@@ -195,7 +195,9 @@ class _Writer:
             match action.rank:
                 case Rank.BARRIER:
                     assert action.pipe is not None
-                    put(BarrierOp(action.pipe))
+                    barrier = put(BarrierOp(action.pipe))
+                    if action.implied:
+                        barrier.attributes[IMPLIED] = UnitAttr()
                 case Rank.CLOSING:
                     assert action.closing is not None
                     self._close_leases(anchor, action.closing, action.trip, events, put)

@@ -5,15 +5,17 @@ shown not to be needed on any way through the program, with those that went befo
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
+from pto_buf.fences.known import Pair, imply, not_needed
 from pto_buf.fences.layout import Layout, layout, numbered
 from pto_buf.fences.runs import always, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.trial import Trial
-from pto_buf.fences.ways import Pair, TiredError, Ways
+from pto_buf.fences.ways import TiredError, Ways
+from pto_buf.hw import Pipe
 
 _RUNS = 4
 """Trial runs of a program with unknown numbers. They only say which pairs are worth looking at."""
@@ -36,12 +38,13 @@ class Implied:
 def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action]) -> Implied:
     """What others imply of a plan. Pairs that only make an id serve again stay."""
     laid_out = layout(tree, actions)
-    found = _found(tree, events, laid_out)
-    shown = found.pairs if found.exact else _shown(Ways(tree, events, laid_out, _most_items(tree)), found.pairs)
+    tried = _tried(tree, events, laid_out)
+    pairs = _found(events, laid_out, tried)
+    shown = pairs if tried.exact else _shown(Ways(tree, events, laid_out, _most_items(tree)), pairs)
     gone = frozenset(mark for pair in shown for mark in pair.marks)
     if gone:
         actions = [_marked(action, of_action, gone) for action, of_action in numbered(actions)]
-    doubtful = dict.fromkeys(pair.event for pair in found.pairs if not pair.marks <= gone)
+    doubtful = dict.fromkeys(pair.event for pair in pairs if not pair.marks <= gone)
     return Implied(tuple(actions), bool(gone), tuple(doubtful))
 
 
@@ -54,12 +57,35 @@ def _shown(ways: Ways, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     shown: list[Pair] = []
     try:
         for pair in pairs:
-            if ways.imply(pair):
+            if imply(ways, pair):
                 ways.gone |= pair.marks
                 shown.append(pair)
     except TiredError:
         pass
     return tuple(shown)
+
+
+def without_barriers(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action]) -> tuple[Action, ...]:
+    """The actions, with those barriers marked at which flags have told their pipe that all it did is over."""
+    if not any(action.pipe is not None for action in actions):
+        return tuple(actions)
+    laid_out = layout(tree, actions)
+    tried = _tried(tree, events, laid_out)
+    found: dict[Pipe, list[int]] = {}
+    for mark in laid_out.marks:
+        if mark.action.pipe is not None and mark.number not in tried.needed:
+            found.setdefault(mark.action.pipe, []).append(mark.number)
+    if not tried.exact:
+        found = _not_needed(Ways(tree, events, laid_out, _most_items(tree)), found)
+    gone = frozenset(number for numbers in found.values() for number in numbers)
+    return tuple(_marked(action, of_action, gone) for action, of_action in numbered(actions))
+
+
+def _not_needed(ways: Ways, found: Mapping[Pipe, Sequence[int]]) -> dict[Pipe, list[int]]:
+    try:
+        return {pipe: sorted(not_needed(ways, pipe, frozenset(numbers))) for pipe, numbers in found.items()}
+    except TiredError:
+        return {}
 
 
 def remaining(actions: Sequence[Action]) -> list[Action]:
@@ -75,41 +101,46 @@ def remaining(actions: Sequence[Action]) -> list[Action]:
 def _marked(action: Action, of_action: Sequence[int], gone: frozenset[int]) -> Action:
     if action.trip:
         parts = zip(action.trip, of_action, strict=True)
-        return replace(action, trip=tuple(replace(part, implied=number in gone) for part, number in parts))
+        return replace(action, trip=tuple(replace(part, implied=part.implied or number in gone) for part, number in parts))
     return replace(action, implied=True) if gone.intersection(of_action) else action
 
 
-@dataclass(frozen=True)
-class _Found:
-    pairs: tuple[Pair, ...]
-    """Without which every trial run is as it was, all together if `exact`."""
-    exact: bool
+def _found(events: Sequence[PlannedEvent], laid_out: Layout, tried: "_Tried") -> tuple[Pair, ...]:
+    """The pairs that no trial run needs: if it is the only run, all together."""
+    pairs = _pairs(laid_out, tried.met)
+    of_mark = {mark: number for number, pair in enumerate(pairs) for mark in pair.marks}
+    stays = {of_mark[mark] for mark in tried.needed if mark in of_mark}
+    stays |= {number for number, pair in enumerate(pairs) if events[pair.event].returns}
+    open_ = [number for number in range(len(pairs)) if number not in stays]
+    if tried.exact:
+        open_ = list(_without_rivals(open_, [[of_mark[mark] for mark in group] for group in tried.rivals]))
+    return tuple(pairs[number] for number in open_)
 
 
-def _found(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Found:
-    needed: dict[int, None] = {}
-    met: dict[tuple[int, int], None] = {}
-    rivals: dict[tuple[int, ...], None] = {}
-    exact = False
+@dataclass
+class _Tried:
+    """What trial runs have shown; `exact` if there is but one run, which was tried."""
+
+    needed: dict[int, None] = field(default_factory=dict[int, None])
+    met: dict[tuple[int, int], None] = field(default_factory=dict[tuple[int, int], None])
+    rivals: dict[tuple[int, ...], None] = field(default_factory=dict[tuple[int, ...], None])
+    exact: bool = False
+
+
+def _tried(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Tried:
+    tried = _Tried()
     for unknown in _numbers(max((site.access.slots.count for site in tree.sites), default=1)):
         run = Trial(tree, events, laid_out, unknown)
         done = run.go()
         if done or run.tired:
             run.end()
-            needed.update(run.needed)
-            met.update(run.pairs)
-            rivals.update(run.rivals)
-        exact = done and not run.chose
+            tried.needed.update(run.needed)
+            tried.met.update(run.pairs)
+            tried.rivals.update(run.rivals)
+        tried.exact = done and not run.chose
         if not run.chose:
             break
-    pairs = _pairs(laid_out, met)
-    of_mark = {mark: number for number, pair in enumerate(pairs) for mark in pair.marks}
-    stays = {of_mark[mark] for mark in needed if mark in of_mark}
-    stays |= {number for number, pair in enumerate(pairs) if events[pair.event].returns}
-    open_ = [number for number in range(len(pairs)) if number not in stays]
-    if exact:
-        open_ = list(_without_rivals(open_, [[of_mark[mark] for mark in group] for group in rivals], stays))
-    return _Found(tuple(pairs[number] for number in open_), exact)
+    return tried
 
 
 def _numbers(slots: int) -> Iterator[Iterator[int]]:
@@ -137,7 +168,7 @@ def _pairs(laid_out: Layout, met: Mapping[tuple[int, int], None]) -> list[Pair]:
     return [Pair(laid_out.marks[first].event, frozenset(groups[first])) for first in sorted(groups)]
 
 
-def _without_rivals(open_: Sequence[int], rivals: Sequence[Sequence[int]], stays: set[int]) -> Iterator[int]:
+def _without_rivals(open_: Sequence[int], rivals: Sequence[Sequence[int]]) -> Iterator[int]:
     """As many of the open pairs as leave one of each group of rivals."""
     groups: dict[int, list[int]] = {}
     left: list[int] = []

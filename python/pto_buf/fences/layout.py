@@ -1,4 +1,4 @@
-"""A planned program in the order of its text: in each block, its nodes and the sets and waits between them."""
+"""A planned program in the order of its text: in each block, its nodes and what fences stand between them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from pto_buf.slots.program import Node
 
 @dataclass(frozen=True)
 class Mark:
-    """A set or wait, with its number among all of the plan."""
+    """A set, wait or barrier, with its number among all of the plan."""
 
     number: int
     action: Action
@@ -65,11 +65,11 @@ class Layout:
 
 
 def numbered(actions: Sequence[Action]) -> list[tuple[Action, tuple[int, ...]]]:
-    """Each action with the number of the set or wait that it is, or those in it; barriers have none."""
+    """Each action with the number of the set, wait or barrier that it is, or those in it."""
     found: list[tuple[Action, tuple[int, ...]]] = []
     count = 0
     for action in actions:
-        held = 0 if action.rank is Rank.BARRIER else len(action.trip) if action.rank is Rank.CLOSING else 1
+        held = len(action.trip) if action.rank is Rank.CLOSING else 1
         found.append((action, tuple(range(count, count + held))))
         count += held
     return found
@@ -122,15 +122,12 @@ def _items(node: Node, actions: Sequence[Action], numbers: Mapping[int, tuple[in
         found: list[Mark] = []
         for action in group:
             of_action = numbers[id(action)]
-            match action.rank:
-                case Rank.BARRIER:
-                    pass
-                case Rank.CLOSING:
-                    parts = zip(of_action, action.trip, strict=True)
-                    yield Closed(node, action, tuple(Mark(number, part) for number, part in parts))
-                case _:
-                    found.append(Mark(of_action[0], action))
-                    if not once:
-                        yield found.pop()
+            if action.rank is Rank.CLOSING:
+                parts = zip(of_action, action.trip, strict=True)
+                yield Closed(node, action, tuple(Mark(number, part) for number, part in parts))
+            elif once:
+                found.append(Mark(of_action[0], action))
+            else:
+                yield Mark(of_action[0], action)
         if found:
             yield Guarded(tuple(found))

@@ -9,6 +9,7 @@ from pto_buf.fences.barriers import barriers
 from pto_buf.fences.budget import fit_ids
 from pto_buf.fences.global_order import watch
 from pto_buf.fences.ids import Reserved
+from pto_buf.fences.implied import without_barriers
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
 from pto_buf.fences.tree import Site, Tree, build_tree, build_trees
@@ -90,9 +91,10 @@ def _plan(program: Program, context: _Context, arrays: Mapping[Pool, frozenset[P
     needed = barriers(program.body, reached, unordered_pipes, _Order(after, by_set, tree))
     actions = list(fitted.planner.actions)
     actions += [Action(key, False, Rank.BARRIER, pipe=pipe) for key, pipes in needed.items() for pipe in pipes]
+    actions = without_barriers(tree, fitted.planner.events, actions)
     lost = [one for fences in fitted.fenced if (one := _lost(fences)) is not None]
     of_arrays = tuple(fences for fences in fitted.fenced if fences.pairs is not None)
-    return FencePlan(tuple(fitted.planner.events), tuple(actions), (*lost, *fitted.lost), of_arrays)
+    return FencePlan(tuple(fitted.planner.events), actions, (*lost, *fitted.lost), of_arrays)
 
 
 def _lost(fences: PoolFences) -> Lost | None:

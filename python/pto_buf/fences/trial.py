@@ -39,9 +39,10 @@ class _Edge:
 
 
 class Trial(Run):
-    """One run. `pairs`: which sets met which waits. `needed`: sets that tell something that no other edge tells.
+    """One run. `pairs`: which sets met which waits. `needed`: sets that tell something that no other edge tells, and
+    barriers whose pipe is not told otherwise that all it did is over.
 
-    `rivals`: for each spot, sets from the same point of which one has to stay.
+    `rivals`: for each spot, sets from the same point of which one has to stay. What is marked as implied is not there.
     """
 
     def __init__(self, tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout, unknown: Iterator[int]):
@@ -56,6 +57,10 @@ class Trial(Run):
         self._tokens: dict[tuple[int, int], _Token] = {}
         self._spot: dict[Pipe, list[_Edge]] = {pipe: [] for pipe in Pipe}
         """The waits of each pipe since its last operation or set."""
+        self._barriers: dict[Pipe, list[int]] = {}
+        """The barriers of each pipe since its last operation."""
+        self._last: _Clock = dict.fromkeys(Pipe, 0)
+        """How much each pipe had done behind its last operation."""
 
     def end(self) -> None:
         """Called behind the run: the last barrier tells every pipe everything, and what was set stays set."""
@@ -75,7 +80,11 @@ class Trial(Run):
     def op(self, op: Op, accesses: Sequence[tuple[Site, int]]) -> None:
         for pipe in op.pipes:
             self._close(pipe)
+            if self._known[pipe][pipe] < self._last[pipe]:
+                self.needed.update(dict.fromkeys(self._barriers.get(pipe, ())))
+            self._barriers[pipe] = []
             self._done[pipe] += 1
+            self._last[pipe] = self._done[pipe]
 
     def _act(self, item: Item) -> None:
         match item:
@@ -100,6 +109,11 @@ class Trial(Run):
 
     def _signal(self, mark: Mark) -> None:
         number, action = mark.number, mark.action
+        if action.implied:
+            return
+        if action.pipe is not None:
+            self._barriers.setdefault(action.pipe, []).append(number)
+            return
         event = self.events[mark.event]
         lane = action.lane if isinstance(action.lane, int) else self.value(action.lane.access.term)
         key = mark.event, lane if action.modulus is None else lane % action.modulus
