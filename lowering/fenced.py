@@ -19,7 +19,7 @@ RETURNS = "ptobuf.returns"
 """On an event that is only there so that an id serves again: it is not reduced away."""
 
 IMPLIED = "ptobuf.implied"
-"""On a set or wait: others order all that it orders."""
+"""On a set, wait or barrier: others order all that it orders."""
 
 LOST = "ptobuf.lost_overlap"
 """On a function: what overlap its fences gave up, in words."""
@@ -30,7 +30,10 @@ DROPPED = "ptobuf.dropped_events"
 DROPPED_PAIRS = "ptobuf.dropped_pairs"
 """On a function: how many sets reduction found implied by others, of events of which other sets stay."""
 
-NOTES = (LOST, DROPPED, DROPPED_PAIRS)
+DROPPED_BARRIERS = "ptobuf.dropped_barriers"
+"""On a function: how many barriers of one pipe reduction left out, since flags tell their pipe as much."""
+
+NOTES = (LOST, DROPPED, DROPPED_PAIRS, DROPPED_BARRIERS)
 
 
 def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:

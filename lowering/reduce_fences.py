@@ -11,11 +11,12 @@ from xdsl.dialects.scf import ForOp, IfOp, YieldOp
 from xdsl.ir import Operation, Region
 from xdsl.passes import ModulePass
 
+from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.fences.reduction import Ends, droppable
 from pto_buf.hw import Target
-from pto_buf.lowering.fenced import DROPPED, DROPPED_PAIRS, IMPLIED, RETURNS, read_fenced
+from pto_buf.lowering.fenced import DROPPED, DROPPED_BARRIERS, DROPPED_PAIRS, IMPLIED, RETURNS, read_fenced
 from pto_buf.lowering.hoisting import repeatable
 
 
@@ -34,6 +35,7 @@ class ReduceFencesPass(ModulePass):
 def _reduce(function: FuncOp, target: Target) -> None:
     """First what insertion has marked, then what the order of the sets and waits alone shows to be implied."""
     marked = [op for op in function.walk() if IMPLIED in op.attributes]
+    barriers = sum(isinstance(op, BarrierOp) for op in marked)
     sets = Counter(op.event for op in marked if isinstance(op, SetOp))
     for op in marked:
         _erase(op)
@@ -46,8 +48,8 @@ def _reduce(function: FuncOp, target: Target) -> None:
     ends = [Ends(event.event.type.data.src, event.event.type.data.dst) for event in events]
     keep = {number for number, event in enumerate(events) if RETURNS in event.attributes}
     found = droppable(ends, body, keep)
-    function.attributes[DROPPED] = IntegerAttr(len(found) + len(unused), i64)
-    function.attributes[DROPPED_PAIRS] = IntegerAttr(pairs, i64)
+    noted = {DROPPED: len(found) + len(unused), DROPPED_PAIRS: pairs, DROPPED_BARRIERS: barriers}
+    function.attributes.update({name: IntegerAttr(number, i64) for name, number in noted.items()})
     for dropped in found:
         event = events[dropped.event]
         for use in tuple(event.event.uses):

@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 from pto_buf.check.atoms import byte_runs
 from pto_buf.check.build import build
-from pto_buf.check.concrete import Choice, steps_of
+from pto_buf.check.concrete import Choice, open_arguments, steps_of
 from pto_buf.check.steps import Access, Bytes, Did, Fence, Set, Step, Wait
 from pto_buf.hw import Pipe
 
@@ -67,7 +67,7 @@ def _numbers(pair: Pair) -> tuple[int, int]:
 def closures(function: FuncOp, numbers: Mapping[str, int]) -> Closures:
     """Both closures of one run, whose arguments are `numbers`, others 0."""
     program = build(function)
-    values = {var.key: numbers.get(var.name, 0) for _, var in program.arguments}
+    values = {var.key: numbers.get(var.name, 0) for var in open_arguments(program)}
     steps = tuple(steps_of(program, Choice(values)))
     return Closures(steps, frozenset(_held(steps)), frozenset(_needed(steps)))
 

@@ -19,7 +19,7 @@ from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
 from pto_buf.hw import Core, Pipe, Target
 from pto_buf.lowering.allocate_events import event_ids
 from pto_buf.lowering.core_signals import PART_OF, WHY
-from pto_buf.lowering.fenced import DROPPED, DROPPED_PAIRS, LOST
+from pto_buf.lowering.fenced import DROPPED, DROPPED_BARRIERS, DROPPED_PAIRS, LOST
 from pto_buf.memory.footprint import slot_bytes, slot_stride
 from pto_buf.report.allocation import Resident
 from pto_buf.report.expressions import branch_head, loop_head, words
@@ -147,7 +147,7 @@ def signals(function: FuncOp) -> tuple[SignalLine, ...]:
 
 def dropped(function: FuncOp) -> Dropped:
     """What of a fenced kernel was left out because other fences imply it."""
-    return Dropped(_noted(function, DROPPED), _noted(function, DROPPED_PAIRS))
+    return Dropped(*(_noted(function, name) for name in (DROPPED, DROPPED_PAIRS, DROPPED_BARRIERS)))
 
 
 def _noted(function: FuncOp, name: str) -> int:

@@ -41,10 +41,11 @@ class Executed:
 
 @dataclass(frozen=True)
 class Dropped:
-    """What others imply: whole events, and sets of events of which others stay, with their waits."""
+    """What others imply: whole events, sets (with their waits) of events of which others stay, barriers of one pipe."""
 
     events: int = 0
     sets: int = 0
+    barriers: int = 0
 
 
 def fences_text(
@@ -71,6 +72,8 @@ def fences_text(
         lines.append(f"  events left out because others imply them: {dropped.events}")
     if dropped.sets:
         lines.append(f"  sets left out with their waits, of events that stay: {dropped.sets}")
+    if dropped.barriers:
+        lines.append(f"  barriers left out because flags tell their pipe as much: {dropped.barriers}")
     for signal in signals:
         lines.append(f"  signal {signal.id} to the {signal.target} core, from {signal.pipe}")
         lines.append(f"      {signal.why}")
