@@ -92,10 +92,7 @@ class _Search:
 
 
 def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fitted:
-    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice.
-
-    Sets and waits that others imply are marked.
-    """
+    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice."""
     search = _Search(fenced)
     while True:
         planner = search.planned(None)
@@ -103,7 +100,6 @@ def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fit
         if short is None:
             planner, outside = _inside(planner, search, tree, reserved)
             lost = (*search.lost.values(), *outside, *_returns(planner, search.groups))
-            _mark(planner, tree, reserved)
             return Fitted(tuple(search.pools.values()), planner, lost)
         search.give_up(short)
 
@@ -175,18 +171,25 @@ def _shortage(planner: Planner, tree: Tree, reserved: Reserved) -> Shortage | No
 
 
 def _mark(planner: Planner, tree: Tree, reserved: Reserved) -> bool:
-    """Marks what others imply, if the ids suffice without it: what is left may tell less of when an id serves again."""
+    """Marks what others imply, if that makes the ids enough."""
     found = implied(tree, planner.events, planner.actions)
-    if found.any and isinstance(_numbered(planner.events, found.actions, tree, reserved), Shortage):
+    if not found.any or isinstance(_numbered(planner.events, found.actions, tree, reserved), Shortage):
         return False
     planner.actions = list(found.actions)
-    for number in found.doubtful:
-        event = planner.events[number]
-        planner.events[number] = replace(event, why=f"{event.why}; {_DOUBT}" if _DOUBT not in event.why else event.why)
-    return found.any
+    return True
 
 
-_DOUBT = "some of it is not needed in trial runs, which could not be shown for every run"
+def reduced(
+    events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, reserved: Reserved
+) -> tuple[Sequence[PlannedEvent], Sequence[Action]]:
+    """A plan with marks on all that others imply, if the ids still suffice: what is left may tell less of when an id
+    serves again. Events of which that could not be shown for every run say so."""
+    found = implied(tree, events, actions)
+    if found.any and isinstance(_numbered(events, found.actions, tree, reserved), Shortage):
+        return events, actions
+    doubt = "some of it is not needed in trial runs, which could not be shown for every run"
+    doubtful = {number: replace(events[number], why=f"{events[number].why}; {doubt}") for number in found.doubtful}
+    return [doubtful.get(number, event) for number, event in enumerate(events)], found.actions
 
 
 def _numbered(

@@ -17,9 +17,9 @@ from pto_buf.fences.trial import Trial
 from pto_buf.fences.ways import TiredError, Ways
 from pto_buf.hw import Pipe
 
-_RUNS = 4
+_RUNS = 3
 """Trial runs of a program with unknown numbers. They only say which pairs are worth looking at."""
-_ITEMS_EACH = 100
+_ITEMS_EACH = 15
 """Items that may be come by to show pairs needless, for each one of the program."""
 _ITEMS = 20_000
 """The same, for a small program."""
@@ -30,26 +30,28 @@ class Implied:
     actions: tuple[Action, ...]
     """With those marked that others imply."""
     any: bool
-    """Whether there are any."""
+    """Whether there are any sets and waits among them."""
     doubtful: tuple[int, ...]
     """Events of which trial runs do not need all, which could not be shown of every run."""
 
 
 def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action]) -> Implied:
-    """What others imply of a plan. Pairs that only make an id serve again stay."""
+    """What others imply of a plan: sets with their waits, and barriers. Pairs that make an id serve again stay."""
     laid_out = layout(tree, actions)
     tried = _tried(tree, events, laid_out)
-    pairs = _found(events, laid_out, tried)
-    shown = pairs if tried.exact else _shown(Ways(tree, events, laid_out, _most_items(tree)), pairs)
-    gone = frozenset(mark for pair in shown for mark in pair.marks)
+    pairs, barriers = _pairs_not_needed(events, laid_out, tried), _barriers_not_needed(laid_out, tried)
+    if not tried.exact:
+        ways = Ways(tree, events, laid_out, _ITEMS + _ITEMS_EACH * tree.size)
+        shown = _shown(ways, pairs)
+        barriers = _shown_barriers(ways, barriers)
+    else:
+        shown = pairs
+    flags = frozenset(mark for pair in shown for mark in pair.marks)
+    gone = flags.union(*barriers.values())
     if gone:
         actions = [_marked(action, of_action, gone) for action, of_action in numbered(actions)]
-    doubtful = dict.fromkeys(pair.event for pair in pairs if not pair.marks <= gone)
-    return Implied(tuple(actions), bool(gone), tuple(doubtful))
-
-
-def _most_items(tree: Tree) -> int:
-    return _ITEMS + _ITEMS_EACH * tree.size
+    doubtful = dict.fromkeys(pair.event for pair in pairs if not pair.marks <= flags)
+    return Implied(tuple(actions), bool(flags), tuple(doubtful))
 
 
 def _shown(ways: Ways, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
@@ -65,23 +67,7 @@ def _shown(ways: Ways, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
     return tuple(shown)
 
 
-def without_barriers(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action]) -> tuple[Action, ...]:
-    """The actions, with those barriers marked at which flags have told their pipe that all it did is over."""
-    if not any(action.pipe is not None for action in actions):
-        return tuple(actions)
-    laid_out = layout(tree, actions)
-    tried = _tried(tree, events, laid_out)
-    found: dict[Pipe, list[int]] = {}
-    for mark in laid_out.marks:
-        if mark.action.pipe is not None and mark.number not in tried.needed:
-            found.setdefault(mark.action.pipe, []).append(mark.number)
-    if not tried.exact:
-        found = _not_needed(Ways(tree, events, laid_out, _most_items(tree)), found)
-    gone = frozenset(number for numbers in found.values() for number in numbers)
-    return tuple(_marked(action, of_action, gone) for action, of_action in numbered(actions))
-
-
-def _not_needed(ways: Ways, found: Mapping[Pipe, Sequence[int]]) -> dict[Pipe, list[int]]:
+def _shown_barriers(ways: Ways, found: Mapping[Pipe, Sequence[int]]) -> dict[Pipe, list[int]]:
     try:
         return {pipe: sorted(not_needed(ways, pipe, frozenset(numbers))) for pipe, numbers in found.items()}
     except TiredError:
@@ -101,20 +87,33 @@ def remaining(actions: Sequence[Action]) -> list[Action]:
 def _marked(action: Action, of_action: Sequence[int], gone: frozenset[int]) -> Action:
     if action.trip:
         parts = zip(action.trip, of_action, strict=True)
-        return replace(action, trip=tuple(replace(part, implied=part.implied or number in gone) for part, number in parts))
+        marked = (replace(part, implied=part.implied or number in gone) for part, number in parts)
+        return replace(action, trip=tuple(marked))
     return replace(action, implied=True) if gone.intersection(of_action) else action
 
 
-def _found(events: Sequence[PlannedEvent], laid_out: Layout, tried: "_Tried") -> tuple[Pair, ...]:
-    """The pairs that no trial run needs: if it is the only run, all together."""
+def _barriers_not_needed(laid_out: Layout, tried: "_Tried") -> dict[Pipe, list[int]]:
+    """The barriers that no trial run needs."""
+    found: dict[Pipe, list[int]] = {}
+    for mark in laid_out.marks:
+        if mark.action.pipe is not None and not mark.action.implied and mark.number not in tried.needed:
+            found.setdefault(mark.action.pipe, []).append(mark.number)
+    return found
+
+
+def _pairs_not_needed(events: Sequence[PlannedEvent], laid_out: Layout, tried: "_Tried") -> tuple[Pair, ...]:
+    """The pairs that no trial run needs, the closest first: if it is the only run, all together."""
     pairs = _pairs(laid_out, tried.met)
     of_mark = {mark: number for number, pair in enumerate(pairs) for mark in pair.marks}
     stays = {of_mark[mark] for mark in tried.needed if mark in of_mark}
     stays |= {number for number, pair in enumerate(pairs) if events[pair.event].returns}
     open_ = [number for number in range(len(pairs)) if number not in stays]
+    spans = [0] * len(pairs)
+    for (set_, _), span in tried.met.items():
+        spans[of_mark[set_]] = max(spans[of_mark[set_]], span)
     if tried.exact:
         open_ = list(_without_rivals(open_, [[of_mark[mark] for mark in group] for group in tried.rivals]))
-    return tuple(pairs[number] for number in open_)
+    return tuple(pairs[number] for number in sorted(open_, key=lambda number: (spans[number], number)))
 
 
 @dataclass
@@ -122,7 +121,8 @@ class _Tried:
     """What trial runs have shown; `exact` if there is but one run, which was tried."""
 
     needed: dict[int, None] = field(default_factory=dict[int, None])
-    met: dict[tuple[int, int], None] = field(default_factory=dict[tuple[int, int], None])
+    met: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    """Sets with the waits that they met, and how much stood between the two at most."""
     rivals: dict[tuple[int, ...], None] = field(default_factory=dict[tuple[int, ...], None])
     exact: bool = False
 
@@ -135,7 +135,8 @@ def _tried(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Tri
         if done or run.tired:
             run.end()
             tried.needed.update(run.needed)
-            tried.met.update(run.pairs)
+            for pair, span in run.pairs.items():
+                tried.met[pair] = max(tried.met.get(pair, 0), span)
             tried.rivals.update(run.rivals)
         tried.exact = done and not run.chose
         if not run.chose:
@@ -145,11 +146,11 @@ def _tried(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Tri
 
 def _numbers(slots: int) -> Iterator[Iterator[int]]:
     """A long run, then the shortest ones."""
-    yield always(2 * slots + 5)
+    yield always(slots + 3)
     yield from islice(numbers(slots), _RUNS - 1)
 
 
-def _pairs(laid_out: Layout, met: Mapping[tuple[int, int], None]) -> list[Pair]:
+def _pairs(laid_out: Layout, met: Mapping[tuple[int, int], int]) -> list[Pair]:
     """The sets and waits that met one another, in the order of their first ones."""
     leader = list(range(len(laid_out.marks)))
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from pto_buf.fences.actions import Action, PlannedEvent, Rank
 from pto_buf.fences.arrays import fence_array, lost_on, with_arrays
 from pto_buf.fences.barriers import barriers
-from pto_buf.fences.budget import fit_ids
+from pto_buf.fences.budget import fit_ids, reduced
 from pto_buf.fences.global_order import watch
 from pto_buf.fences.ids import Reserved
-from pto_buf.fences.implied import without_barriers
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
 from pto_buf.fences.tree import Site, Tree, build_tree, build_trees
@@ -40,15 +39,22 @@ def plan_fences(
     reach: Reach | None = None,
     windows: Windows | None = None,
 ) -> FencePlan:
-    """Fences for every conflict through slots, and through global memory as far as those do not order it already.
+    """Fences for every conflict through slots, and through global memory as far as those do not order it already; those
+    that others imply are marked.
 
     `pools` holds each slot set once, grouped by shared bytes.
     """
-    context = _Context(pools, flow, target, reserved, reach or Reach())
+    tree = build_tree(program)
+    plan = _whole_plan(program, tree, _Context(pools, flow, target, reserved, reach or Reach()), windows)
+    events, actions = reduced(plan.events, plan.actions, tree, reserved)
+    return replace(plan, events=tuple(events), actions=tuple(actions))
+
+
+def _whole_plan(program: Program, tree: Tree, context: "_Context", windows: Windows | None) -> FencePlan:
     plan = _plan(program, context, {})
     if not windows:
         return plan
-    tree, in_order = build_tree(program), target.ordered_pipes
+    in_order = context.target.ordered_pipes
     pairs: dict[int, frozenset[Pair]] = {}
     while True:
         watched = watch(tree, plan.events, plan.actions, windows, in_order)
@@ -91,10 +97,9 @@ def _plan(program: Program, context: _Context, arrays: Mapping[Pool, frozenset[P
     needed = barriers(program.body, reached, unordered_pipes, _Order(after, by_set, tree))
     actions = list(fitted.planner.actions)
     actions += [Action(key, False, Rank.BARRIER, pipe=pipe) for key, pipes in needed.items() for pipe in pipes]
-    actions = without_barriers(tree, fitted.planner.events, actions)
     lost = [one for fences in fitted.fenced if (one := _lost(fences)) is not None]
     of_arrays = tuple(fences for fences in fitted.fenced if fences.pairs is not None)
-    return FencePlan(tuple(fitted.planner.events), actions, (*lost, *fitted.lost), of_arrays)
+    return FencePlan(tuple(fitted.planner.events), tuple(actions), (*lost, *fitted.lost), of_arrays)
 
 
 def _lost(fences: PoolFences) -> Lost | None:

@@ -59,7 +59,8 @@ class Run:
         self._drawn: dict[int, dict[int, int]] = {}
         """By the loop in whose trips they are drawn anew, values of unknowns."""
         self._written: set[tuple[int, int]] = set()
-        self._steps = 0
+        self.steps = 0
+        """How many nodes it has come by."""
         self._longest = max(_STEPS, 2 * tree.size)
         self.tired = False
         """Whether it was given up for its length."""
@@ -97,8 +98,8 @@ class Run:
 
     def block(self, block: int) -> None:
         for node in self.tree.blocks[block].nodes:
-            self._steps += 1
-            if self._steps > self._longest:
+            self.steps += 1
+            if self.steps > self._longest:
                 raise TiredError
             self.before(node)
             match node:

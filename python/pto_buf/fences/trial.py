@@ -29,27 +29,32 @@ class _Token:
     point: _Point
     clock: Mapping[Pipe, int]
     """What the source knew."""
+    at: int
+    """How many nodes came before it."""
 
 
 @dataclass(frozen=True)
 class _Edge:
     waited: int
     """The number of the wait."""
+    at: int
+    """How many nodes came before it."""
     token: _Token
 
 
 class Trial(Run):
-    """One run. `pairs`: which sets met which waits. `needed`: sets that tell something that no other edge tells, and
-    barriers whose pipe is not told otherwise that all it did is over.
+    """One run. `pairs`: which sets met which waits, and how many nodes came between them at most.
 
-    `rivals`: for each spot, sets from the same point of which one has to stay. What is marked as implied is not there.
+    `needed`: sets that tell something that no other edge tells, and barriers whose pipe is not told otherwise that all
+    it did is over. `rivals`: for each spot, sets from the same point of which one has to stay. What is marked as
+    implied is not there.
     """
 
     def __init__(self, tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout, unknown: Iterator[int]):
         super().__init__(tree, tree.sites, unknown)
         self.events = events
         self.laid_out = laid_out
-        self.pairs: dict[tuple[int, int], None] = {}
+        self.pairs: dict[tuple[int, int], int] = {}
         self.needed: dict[int, None] = {}
         self.rivals: dict[tuple[int, ...], None] = {}
         self._done: _Clock = dict.fromkeys(Pipe, 0)
@@ -67,7 +72,8 @@ class Trial(Run):
         for token in self._tokens.values():
             self.needed[token.by] = None
         for edges in self._spot.values():
-            self.pairs.update(((edge.token.by, edge.waited), None) for edge in edges)
+            for edge in edges:
+                self._meet(edge)
 
     def before(self, node: Node) -> None:
         for item in self.laid_out.gaps[node.key, False]:
@@ -120,13 +126,17 @@ class Trial(Run):
         if action.waits:
             token = self._tokens.pop(key, None)
             if token is not None:
-                self._spot[event.dst].append(_Edge(number, token))
+                self._spot[event.dst].append(_Edge(number, self.steps, token))
             if event.dst is Pipe.S:  # it issues everything, so all that follows comes behind its waits
                 self._close(Pipe.S)
         else:
             self._close(event.src)
             known = self._known[event.src]
-            self._tokens[key] = _Token(number, (event.src, self._done[event.src]), dict(known))
+            self._tokens[key] = _Token(number, (event.src, self._done[event.src]), dict(known), self.steps)
+
+    def _meet(self, edge: _Edge) -> None:
+        pair = edge.token.by, edge.waited
+        self.pairs[pair] = max(self.pairs.get(pair, 0), edge.at - edge.token.at)
 
     def _close(self, pipe: Pipe) -> None:
         """Ends a spot: the pipe now knows what its waits tell."""
@@ -138,7 +148,7 @@ class Trial(Run):
         points: dict[_Point, dict[int, None]] = {}
         clocks: dict[_Point, Mapping[Pipe, int]] = {}
         for edge in edges:
-            self.pairs[edge.token.by, edge.waited] = None
+            self._meet(edge)
             points.setdefault(edge.token.point, {})[edge.token.by] = None
             clocks[edge.token.point] = edge.token.clock
         for point, sets in points.items():

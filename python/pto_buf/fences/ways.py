@@ -95,7 +95,7 @@ class Way:
     def up(self, block: int, first: int, states: States) -> None:
         """From an item of a block on to the end of the program."""
         while True:
-            states = self.items(self.ways.laid_out.blocks[block][first:], states)
+            states = self.items(self.ways.laid_out.blocks[block], states, first)
             path = self.ways.tree.blocks[block].path
             if not states or not path:
                 return
@@ -116,13 +116,13 @@ class Way:
             block = path[-1].block
             first = self.ways.laid_out.items[node.key] + 1
 
-    def items(self, items: Sequence[Item], states: States) -> States:
-        """By these items."""
-        for item in items:
+    def items(self, items: Sequence[Item], states: States, first: int = 0) -> States:
+        """By these items, from one of them on."""
+        for at in range(first, len(items)):
             if not states:
                 break
             self.ways.spend(1)
-            states = self._item(item, states)
+            states = self._item(items[at], states)
         return states
 
     def marks(self, marks: Sequence[Mark], states: States) -> States:
