@@ -10,7 +10,7 @@ from itertools import islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
 from pto_buf.fences.known import Pair, imply, not_needed
-from pto_buf.fences.layout import Layout, layout, numbered
+from pto_buf.fences.layout import Layout, Mark, layout, numbered
 from pto_buf.fences.runs import always, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.trial import Trial
@@ -46,12 +46,28 @@ def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action
         barriers = _shown_barriers(ways, barriers)
     else:
         shown = pairs
-    flags = frozenset(mark for pair in shown for mark in pair.marks)
+    flags = _but_one(laid_out, shown)
     gone = flags.union(*barriers.values())
     if gone:
         actions = [_marked(action, of_action, gone) for action, of_action in numbered(actions)]
     doubtful = dict.fromkeys(pair.event for pair in pairs if not pair.marks <= flags)
     return Implied(tuple(actions), bool(flags), tuple(doubtful))
+
+
+def _but_one(laid_out: Layout, pairs: Sequence[Pair]) -> frozenset[int]:
+    """The marks of the pairs; but if that leaves only sets on computed lanes, a pair with one on a constant lane stays:
+    the assembler takes a function without such a set for one without fences."""
+    gone = frozenset(mark for pair in pairs for mark in pair.marks)
+    constant = {mark.number: isinstance(mark.action.lane, int) for mark in laid_out.marks if _is_set(mark)}
+    left = [is_constant for number, is_constant in constant.items() if number not in gone]
+    if not left or any(left):
+        return gone
+    stays = next((pair for pair in pairs if any(constant.get(mark) for mark in pair.marks)), None)
+    return gone if stays is None else gone - stays.marks
+
+
+def _is_set(mark: Mark) -> bool:
+    return mark.action.event is not None and not mark.action.waits and not mark.action.implied
 
 
 def _shown(ways: Ways, pairs: Sequence[Pair]) -> tuple[Pair, ...]:
