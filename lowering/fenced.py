@@ -7,7 +7,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
 from xdsl.ir import Block, Operation, SSAValue
 
-from pto_buf.dialect.pto import BarrierOp
+from pto_buf.dialect.cross_core import CoreSignalOp, SyncAllOp
+from pto_buf.dialect.pto import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.fences.ids import Reserved
@@ -43,6 +44,12 @@ def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:
     return events, reader.body(function.body.block)
 
 
+def is_ordered(function: FuncOp) -> bool:
+    """Whether anything in it orders pipes yet: signals between cores, or sets, waits and barriers that others wrote."""
+    own = CoreSignalOp | SyncAllOp | SetFlagOp | WaitFlagOp | SetFlagDynOp | WaitFlagDynOp | BarrierOp | EventOp
+    return any(isinstance(op, own) for op in function.walk())
+
+
 def reserved_flags(function: FuncOp, target: Target) -> Reserved:
     """The flags that the target takes for itself, and those that ops of the function use inside themselves."""
     inside = (op.row.internal_flags for op in function.walk() if isinstance(op, TileOp))
@@ -71,6 +78,8 @@ class _Reader:
                 return Work(op.form(self.target).pipes)
             case BarrierOp():
                 return Everything() if op.pipe.data is Pipe.ALL else None
+            case CoreSignalOp() | SyncAllOp() | SetFlagOp() | WaitFlagOp() | SetFlagDynOp() | WaitFlagDynOp():
+                return Work(tuple(Pipe))  # what it orders is not looked at: nothing is moved over it
             case ForOp() | WhileOp() | IfOp():
                 bodies = tuple(self.body(block) for region in op.regions for block in region.blocks)
                 if isinstance(op, IfOp) and len(bodies) == 1:

@@ -36,7 +36,8 @@ class Fitted:
 class _Search:
     """The pools and rings as they stand, while more and more is given up."""
 
-    def __init__(self, fenced: Sequence[PoolFences]):
+    def __init__(self, fenced: Sequence[PoolFences], reduce: bool):
+        self.reduce = reduce
         self.pools = {fences.pool.key: fences for fences in fenced}
         self.groups = ring_groups(fenced)
         self.lost: dict[Hashable, Lost] = {}
@@ -91,12 +92,15 @@ class _Search:
         self.groups = tuple(sorted((*self.groups, *ring_groups([fewer])), key=lambda group: group.first))
 
 
-def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved) -> Fitted:
-    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice."""
-    search = _Search(fenced)
+def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved, *, reduce: bool = True) -> Fitted:
+    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice.
+
+    With `reduce`, what others imply may go for that.
+    """
+    search = _Search(fenced, reduce)
     while True:
         planner = search.planned(None)
-        short = _shortage(planner, tree, reserved)
+        short = _shortage(planner, tree, reserved, search.reduce)
         if short is None:
             planner, outside = _inside(planner, search, tree, reserved)
             lost = (*search.lost.values(), *outside, *_returns(planner, search.groups))
@@ -112,7 +116,7 @@ def _inside(planner: Planner, search: _Search, tree: Tree, reserved: Reserved) -
     lost: list[Lost] = []
     while True:
         moved = search.planned(mover)
-        short = _shortage(moved, tree, reserved)
+        short = _shortage(moved, tree, reserved, search.reduce)
         if short is None:
             return moved, lost
         outside = [group for group in search.groups if group.joins(short.src, short.dst) and mover.moves(group)]
@@ -155,10 +159,10 @@ def _keeps_promise(fences: PoolFences, placed: Placed) -> bool:
     return holds(fences.tree, fences.sites, placed, uses)
 
 
-def _shortage(planner: Planner, tree: Tree, reserved: Reserved) -> Shortage | None:
+def _shortage(planner: Planner, tree: Tree, reserved: Reserved, reduce: bool) -> Shortage | None:
     """Whether the ids are too few. Marks what others imply, or adds the returns, where that makes them enough."""
     found = _numbered(planner.events, planner.actions, tree, reserved)
-    if not isinstance(found, Shortage) or _mark(planner, tree, reserved):
+    if not isinstance(found, Shortage) or (reduce and _mark(planner, tree, reserved)):
         return None
     kept, lanes, body = _reduced(planner.events, planner.actions, tree)
     returns = missing_returns(lanes, body, reserved)

@@ -38,14 +38,19 @@ def plan_fences(
     reserved: Reserved = frozenset(),
     reach: Reach | None = None,
     windows: Windows | None = None,
+    *,
+    reduce: bool = True,
 ) -> FencePlan:
     """Fences for every conflict through slots, and through global memory as far as those do not order it already; those
     that others imply are marked.
 
-    `pools` holds each slot set once, grouped by shared bytes.
+    `pools` holds each slot set once, grouped by shared bytes. Without `reduce` nothing is marked: something else in the
+    program orders pipes, too, of which the plan knows nothing.
     """
     tree = build_tree(program)
-    plan = _whole_plan(program, tree, _Context(pools, flow, target, reserved, reach or Reach()), windows)
+    plan = _whole_plan(program, tree, _Context(pools, flow, target, reserved, reach or Reach(), reduce), windows)
+    if not reduce:
+        return plan
     events, actions = reduced(plan.events, plan.actions, tree, reserved)
     return replace(plan, events=tuple(events), actions=tuple(actions))
 
@@ -74,6 +79,7 @@ class _Context:
     target: Target
     reserved: Reserved
     reach: Reach
+    reduce: bool
 
 
 def _plan(program: Program, context: _Context, arrays: Mapping[Pool, frozenset[Pair]]) -> FencePlan:
@@ -89,7 +95,7 @@ def _plan(program: Program, context: _Context, arrays: Mapping[Pool, frozenset[P
             fenced[number] = fence_array(pools[number], part, pairs)
         elif part.sites:
             fenced[number] = fence_pool(pools[number], part, context.flow, context.reach)
-    fitted = fit_ids(tuple(fenced.values()), tree, context.reserved)
+    fitted = fit_ids(tuple(fenced.values()), tree, context.reserved, reduce=context.reduce)
     after = dict(zip(fenced, fitted.fenced, strict=True))
     unordered_pipes = frozenset(pipe for pipe in Pipe if pipe not in context.target.ordered_pipes)
     first_array = len(program.sets) - len(arrays)
