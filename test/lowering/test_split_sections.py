@@ -160,3 +160,10 @@ def test_numbers_of_a_tensor_that_the_kernel_writes_are_not_read():
     (found,) = caught.value.diagnostics
     assert found.message.startswith("reads a number from a tensor that this kernel writes")
     assert (found.kind, found.place.line if found.place else 0) == ("two-cores", FIRST_LINE)
+
+
+def test_a_core_carries_round_a_loop_only_what_it_needs():
+    body = (give("0"), "y = pl.mul(pl.load(w, [0, 0], [16, 64]), s)", "s = pl.tile.read(y, [0, 0])")
+    module = split("s = 1.0", *loop(*body, "pl.store(y, [0, 0], c)"))
+    carried = [len(op.results) for op in module.walk() if isinstance(op, ForOp)]
+    assert carried == [0, 1], "the cube core knows nothing of the number that the vector core reads"
