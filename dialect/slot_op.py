@@ -23,7 +23,22 @@ class SlotOp(TileOp):
         return row.into_ins
 
 
-class IntoOp(SlotOp):
+class _Writes(SlotOp):
+    """An op that leaves values in slots: what the table sees of these is what is written, be it less than the slot."""
+
+    @property
+    def written(self) -> tuple[tuple[int, OpResult], ...]:
+        """The outputs that hold a value: the position of each among `outs`, and the value."""
+        raise NotImplementedError
+
+    def out_types(self) -> tuple[Attribute, ...]:
+        types = list(super().out_types())
+        for position, value in self.written:
+            types[position] = value.type
+        return tuple(types)
+
+
+class IntoOp(_Writes):
     """`%v = x_into ins(..) outs(%slot : S) valid(%r, %c) -> T`: writes a slot and yields the lease's value.
 
     `valid` holds the run-time extents, one for each `?` of the value's type.
@@ -61,7 +76,7 @@ class IntoOp(SlotOp):
             raise VerifyException(f"its value has {unknown} run-time extents, valid(...) gives {len(self.valid)}")
 
 
-class IntoManyOp(SlotOp):
+class IntoManyOp(_Writes):
     """`%v, %w = x_into ins(..) outs(%s, %t : S, T) valid(..) -> V, W`: an into-op that writes several slots.
 
     One value for each output that is a tile, scratch left out; `valid` has the extents of all in a row.

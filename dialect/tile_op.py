@@ -125,7 +125,11 @@ class TileOp(IRDLOperation, VerifiedBySignature):
     def _used_as(self, target: Target) -> "tuple[type[TileOp], _Types, _Types, _Named, _Constants, str]":
         ins, outs = self.ins, self.outs
         constants = tuple([constant_of(value) for value in (*ins, *outs)])
-        return type(self), _types(ins), _types(outs), tuple(self.attributes.items()), constants, target.name
+        return type(self), _types(ins), self.out_types(), tuple(self.attributes.items()), constants, target.name
+
+    def out_types(self) -> tuple[Attribute, ...]:
+        """The types of the outputs as the op table sees them."""
+        return _types(self.outs)
 
     def signature(self) -> Hashable:
         """As any op's, and the constants among the operands. A move is verified by what it moves from, too."""

@@ -93,6 +93,12 @@ WRONG = [
     f"t = {fill('ring[n % 2]')}\nu = {fill('ring[(n // 2) % 2]')}  # ERROR: clobber\npl.store(t, [0, 0], y)",
     # R52: a constant slot in a pipeline that has two trips in flight
     f"for i in pl.pipeline(4, stage=2):\n    t = {fill('ring[0]')}  # ERROR: clobber\n    pl.store(t, [0, 0], y)",
+    # R63: slots of one set of which different parts are valid
+    f"t = pl.tile.load_into(ring[0], x, [0, 0], [16, 64], valid_shape=[9, 64])\nu = {fill('ring[1]')}\n"
+    "pl.store(pl.add(t, u), [0, 0], y)  # ERROR: shape-or-dtype",
+    # R69: nothing of a window is valid
+    "t = pl.load(x, [0, 0], [16, 64], valid_shape=[8, 64])\n"
+    "u = pl.slice(t, [8, 64], [8, 0])  # ERROR: shape-or-dtype\npl.store(u, [0, 0], y)",
     # R65: a set without its index
     't: pl.Tile[[16, 64], pl.FP32, pl.MemRef("m", slots=2), pl.Mem.Vec] = pl.load(x, [0, 0], [16, 64])'
     "  # ERROR: wrong-arguments",
@@ -126,6 +132,9 @@ RIGHT = [
     "    pl.store(t, [0, 0], y)",
     "one = pl.create_tile_buffers(1, [16, 64], pl.FP32, pl.Mem.Vec)\nfor i in pl.pipeline(4, stage=2):\n"
     f"    t = {fill('one[0]')}\n    pl.store(t, [0, 0], y)",
+    # R69: a window of a tile that is valid in part is valid in part
+    "t = pl.load(x, [0, 0], [16, 64], valid_shape=[9, 64])\nu = pl.slice(t, [8, 64], [8, 0])\n"
+    "pl.store(pl.add(u, pl.load(x, [0, 0], [8, 64], valid_shape=[1, 64])), [0, 0], y)",
     # R64: the run-time extent is the use's, not the slot's
     "for i in pl.range(4):\n    t = pl.tile.load_into(ring[i % 2], x, [0, 0], [16, 64], valid_shape=[n, 64])\n"
     "    pl.store(t, [0, 0], y)",

@@ -39,6 +39,8 @@ def of_use(row: OpRow, operands: Mapping[str, TableValue]) -> str | None:
     lhs, rhs = tiles.get("lhs"), tiles.get("rhs")
     if lhs is None or rhs is None or lhs.valid == rhs.valid:
         return None
+    if lhs.shape == rhs.shape:
+        return "give both the same valid_shape, or fill what is not valid by pl.fillpad"
     how = _SPREAD.get(row.dsl, row.dsl.removeprefix("row_expand_") if row.dsl.startswith("row_expand_") else None)
     if how is not None and rhs.v_rows == 1 and rhs.v_cols == lhs.v_cols:
         return f"pl.col_expand_{how}(tile, row) spreads a row over all rows"

@@ -225,7 +225,32 @@ def extract(args: Arguments) -> Value:
     require_space(args, space, dest.spec.space, MEMORY_SPACE)
     if shape is not None:
         require_shape(args, "extracts", shape, dest)
-    return into(ctx, args.node, rows_by_dsl()["extract"], {"src": source.ssa, "row": row, "col": col}, dest)
+    valid = valid_part(args, source, (args.value("row"), args.value("col")), dest)
+    return into(ctx, args.node, rows_by_dsl()["extract"], {"src": source.ssa, "row": row, "col": col}, dest, valid)
+
+
+def valid_part(args: Arguments, source: Tile, corner: tuple[Value, Value], dest: Tile) -> list[SSAValue | int] | None:
+    """How much of a window is valid where its tile is not wholly so; None for all. Raises DiagnosticError for nothing.
+
+    A window whose place is known only at run time counts as lying in the valid part.
+    """
+    places = [known_int(one) for one in corner]
+    if source.spec.valid == source.spec.shape or None in places:
+        return None
+    held = dest.spec.valid
+    found: list[int] = []
+    for place, size, valid in zip(places, held, source.spec.valid, strict=True):
+        if place is None or size is None or valid is None:
+            return None
+        found.append(max(0, min(size, valid - place)))
+    if 0 in found:
+        raise args.ctx.error(
+            args.node,
+            f"nothing of this window is valid: of the tile {_fmt(source.spec.valid)} is",
+            kind=SHAPE,
+            help="fill the rest by pl.fillpad first",
+        )
+    return None if tuple(found) == held else list(found)
 
 
 def move(args: Arguments) -> Value:
@@ -291,7 +316,8 @@ def extracted(args: Arguments, window: Window, space: Space, name: str) -> Tile:
 
 def _extract(args: Arguments, window: Window, dest: Tile) -> Tile:
     ins = {"src": window.tile.ssa, "row": ssa(args.ctx, window.row), "col": ssa(args.ctx, window.col)}
-    return into(args.ctx, args.node, rows_by_dsl()["extract"], ins, dest)
+    valid = valid_part(args, window.tile, (window.row, window.col), dest)
+    return into(args.ctx, args.node, rows_by_dsl()["extract"], ins, dest, valid)
 
 
 def block_index(args: Arguments) -> Value:

@@ -12,6 +12,7 @@ from pto_buf.frontend.columns import seen_as
 from pto_buf.frontend.emission import deduced, emit
 from pto_buf.frontend.geometry import padded_tile
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
+from pto_buf.frontend.memory import valid_part
 from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.scalars import known_int, ssa
 from pto_buf.frontend.tiles import destination, into, new_owned, operand, whatever
@@ -109,10 +110,13 @@ def slice_tile(args: Arguments) -> Value:
     held = dest.spec
     if bits is not None:
         dest = seen_as(ctx, args.node, dest, replace(held, dtype=bits))
-    window = into(ctx, args.node, rows_by_dsl()["extract"], ins, dest)
+    part = valid_part(args, tile, (row, col), dest)
+    window = into(ctx, args.node, rows_by_dsl()["extract"], ins, dest, part)
     if bits is None and valid is None:
         return window
-    return seen_as(ctx, args.node, window, held if valid is None else held.with_valid(*valid))
+    if valid is not None and any(asked > (there or 0) for asked, there in zip(valid, window.spec.valid, strict=True)):
+        raise ctx.error(args.place("valid_shape"), "more of the window is asked for than is valid", kind=SHAPE)
+    return seen_as(ctx, args.node, window, held.with_valid(*(valid or window.spec.valid)))
 
 
 _AS_BITS = {f"{sign}i{width}": f"f{width}" for sign in ("", "s", "u") for width in (16, 32)}

@@ -46,6 +46,15 @@ def twice(
     return c
 
 
+@pl.jit.incore
+def ragged(a: pl.Tensor[[9, K], pl.FP16], b: pl.Tensor[[K, COLS], pl.FP16], c: pl.Out[pl.Tensor[[9, COLS], pl.FP32]]):
+    whole = pl.load(a, [0, 0], [16, K], valid_shape=[9, K], target_memory=pl.Mem.Mat)
+    left = pl.tile.extract(whole, 0, 0, [16, K], target_memory=pl.Mem.Left)
+    right = pl.load(b, [0, 0], [K, COLS], target_memory=pl.Mem.Mat)
+    c = pl.store(pl.matmul(left, right), [0, 0], c)
+    return c
+
+
 def operands(rng):
     a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((M, K), (K, N)))
     return {"a": a, "b": b, "c": np.zeros((M, N), np.float32)}
@@ -61,7 +70,13 @@ def doubled(given):
     return {"c": result}
 
 
+def few(rng):
+    a, b = (rng.standard_normal(shape).astype(np.float16) for shape in ((9, K), (K, COLS)))
+    return {"a": a, "b": b, "c": np.zeros((9, COLS), np.float32)}
+
+
 CASES = {
+    "ragged": (few, lambda given: {"c": product(given)}),
     "biased": (
         lambda rng: {**operands(rng), "bias": rng.standard_normal((1, N)).astype(np.float32)},
         lambda given: {"c": product(given) + given["bias"]},
