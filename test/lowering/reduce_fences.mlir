@@ -49,3 +49,24 @@ func.func @other_lanes(%n: index) {
   }
   return
 }
+
+// A signal to the other core between the waits comes behind the first of them alone, which stays.
+
+// CHECK-LABEL: func.func @signal
+// CHECK-NOT: ptobuf.event "left"
+// CHECK: ptobuf.event "right"
+// CHECK: ptobuf.wait
+// CHECK-NEXT: pto.sync.set
+func.func @signal(%n: index) {
+  %c0 = arith.constant 0 : index
+  %left = ptobuf.event "left" : !ptobuf.event<MTE1 -> M, 1>
+  %right = ptobuf.event "right" : !ptobuf.event<MTE1 -> M, 1>
+  scf.for %i = %c0 to %n step %n {
+    ptobuf.set %left[%c0] : !ptobuf.event<MTE1 -> M, 1>
+    ptobuf.set %right[%c0] : !ptobuf.event<MTE1 -> M, 1>
+    ptobuf.wait %right[%c0] : !ptobuf.event<MTE1 -> M, 1>
+    pto.sync.set <PIPE_M>, 3
+    ptobuf.wait %left[%c0] : !ptobuf.event<MTE1 -> M, 1>
+  }
+  return
+}
