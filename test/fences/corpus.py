@@ -41,6 +41,7 @@ from fences.corpus_slots import (
 )
 from fences.corpus_tokens import (
     accumulated,
+    arms_of_one_outcome,
     around_a_loop,
     back_edge,
     either_arm,
@@ -70,6 +71,7 @@ CASES: Mapping[str, Case] = {
     "B10": Case(around_a_loop),
     "B11": Case(guarded),
     "B13": Case(either_arm),
+    "B13-twice": Case(arms_of_one_outcome),
     "B14": Case(ping_or_pong),
     "B16": Case(guarded_loop),
     "B17": Case(one_predicate_twice),

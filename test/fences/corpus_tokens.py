@@ -102,6 +102,21 @@ def either_arm() -> SlotText:
     return kernel
 
 
+def arms_of_one_outcome() -> SlotText:
+    """B13: two branches of one condition, each arm of the second reads what its own of the first has loaded."""
+    kernel = SlotText("m", P=4, Y=1)
+    with summed(kernel):
+        with kernel.when("m > 1"):
+            kernel.load("P[m % 4]", "g")
+        with kernel.otherwise():
+            kernel.load("P[m % 4]", "h")
+        with kernel.when("m > 1"):
+            kernel.vector("Y", "Y", "P[m % 4]")
+        with kernel.otherwise():
+            kernel.vector("Y", "Y", "P[m % 4]")
+    return kernel
+
+
 def ping_or_pong() -> SlotText:
     """B14: each arm has a buffer of its own."""
     kernel = SlotText(A=1, B=1)

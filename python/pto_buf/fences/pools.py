@@ -170,6 +170,7 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
                 return "its slot index changes within a region that a fence would have to span"
             contained.append(one)
     carried = [group for group in groups if group.carried]
+    doubtful = bool(carried) or _meet(contained)
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     for choice in _choices(carried, tree, flow):
         together = (*(one.shape for one in contained), *choice)
@@ -183,7 +184,7 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
         uses = uses_of(placed, fences.home, tree, keep_idle=True)
         if not all(_reached(reach, use.lane, use.anchor, use.behind, use.closing) for use in uses):
             reason = "its slot index is not known where a fence would have to stand"
-        elif not (carried or not alike) or holds(tree, sites, placed, uses):
+        elif (not doubtful and alike) or holds(tree, sites, placed, uses):
             inner = [ring for one in contained for ring in one.inner(tree, len(signature) > 1)]
             every = [use for ring in inner for use in uses_of(ring, fences.home, tree)]
             if all(_reached(reach, use.lane, use.anchor, use.behind, use.closing) for use in every):
@@ -224,6 +225,17 @@ def _contained(component: Component, tree: Tree, lanes: int) -> _Contained | Non
     if not all(lane_is_known(lane, stage.span, tree) for stage in found):
         return None
     return _Contained(component.frame, found, shape_of(found, lane, around), (lane, lanes))
+
+
+def _meet(contained: Sequence[_Contained]) -> bool:
+    """Whether leases of two of these may be live together, so that only their lanes keep them apart."""
+    last: dict[int, int] = {}
+    for one in contained:
+        first, end = one.stages[0].span.first, one.stages[-1].span.last
+        if first <= last.get(one.frame, -1):
+            return True
+        last[one.frame] = max(end, last.get(one.frame, -1))
+    return False
 
 
 def _lane_site(component: Component) -> Site:
