@@ -205,6 +205,19 @@ def resident_slots(slots: int) -> SlotKernel:
     return kernel
 
 
+def resident_by_constants(slots: int) -> SlotKernel:
+    """One loop fills every slot, another one reads them; behind it one slot is read by name, the next one refilled."""
+    kernel = SlotKernel(fixed=slots)
+    with kernel.loop(f"%c{slots}") as i:
+        kernel.load(kernel.slot("fixed", i), i)
+    with kernel.loop("%n") as i:
+        kernel.store(kernel.slot("fixed", kernel.number("remui", i, f"%c{slots}")), i)
+    kernel.store(kernel.slot("fixed", "%c0"), "%c0")
+    kernel.load(kernel.slot("fixed", "%c1"), "%c1")
+    kernel.store(kernel.slot("fixed", "%c1"), "%c1")
+    return kernel
+
+
 def lagging(slots: int, lag: int) -> SlotKernel:
     """A slot is read some trips behind its load."""
     kernel = SlotKernel(ring=slots, out=1)
@@ -246,7 +259,12 @@ REGULAR: dict[str, Shape] = {
     "inner_loop_alternates": inner_loop_alternates,
 }
 
-SHAPES: dict[str, Shape] = {**REGULAR, "resident_slots_3": lambda: resident_slots(3)}
+SHAPES: dict[str, Shape] = {
+    **REGULAR,
+    "resident_slots_3": lambda: resident_slots(3),
+    "resident_by_constants_2": lambda: resident_by_constants(2),
+    "resident_by_constants_3": lambda: resident_by_constants(3),
+}
 """With those that are right, but in which a loop waits for all of another one."""
 
 TRIPS = (0, 1, 2, 3, 5, 8)

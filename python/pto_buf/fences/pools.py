@@ -170,7 +170,7 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
                 return "its slot index changes within a region that a fence would have to span"
             contained.append(one)
     carried = [group for group in groups if group.carried]
-    doubtful = bool(carried) or _meet(contained)
+    doubtful = bool(carried) or _meet(contained) or any(_spelt_apart(group) for group in groups)
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     for choice in _choices(carried, tree, flow):
         together = (*(one.shape for one in contained), *choice)
@@ -222,7 +222,7 @@ def _contained(component: Component, tree: Tree, lanes: int) -> _Contained | Non
     found = tuple(stages(component.frame, component.sites, tree))
     lane = _lane_site(component)
     around = tree.loops_around(tree.blocks[component.frame].path)
-    if not all(lane_is_known(lane, stage.span, tree) for stage in found):
+    if not all(lane_is_known(site, stage.span, tree) for stage in found for site in (lane, *stage.sites)):
         return None
     return _Contained(component.frame, found, shape_of(found, lane, around), (lane, lanes))
 
@@ -236,6 +236,11 @@ def _meet(contained: Sequence[_Contained]) -> bool:
             return True
         last[one.frame] = max(end, last.get(one.frame, -1))
     return False
+
+
+def _spelt_apart(component: Component) -> bool:
+    """Whether the indices of a component are not all one term, so that it may hold leases of several slots at once."""
+    return any(site.access.term != component.sites[0].access.term for site in component.sites)
 
 
 def _lane_site(component: Component) -> Site:
