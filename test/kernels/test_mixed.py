@@ -157,5 +157,6 @@ def test_reports_speak_of_both_cores():
     assert "Acc (L0C)" in kernel.memory_map(html=True)
     numbers = {"ROWS": 96, "blocks": 3}
     assert kernel.profile(numbers).cycles > 0
-    (two,) = kernel.explain(numbers, fence=8)
-    assert str(two.core) == "vector"
+    every = kernel.explain(numbers)
+    assert [str(one.core) for one in (every[0], every[-1])] == ["cube", "vector"]
+    assert [str(one.core) for one in kernel.explain(numbers, fence=every[-1].number)] == ["vector"]
