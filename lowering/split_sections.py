@@ -103,6 +103,7 @@ def _others(function: FuncOp) -> Iterator[tuple[Operation, Core]]:
                 raise DiagnosticError.at(
                     place_of(op),
                     f"'{op.name}' does not say which core of this kernel does it: it has work for both kinds",
+                    help="leave it out where it only orders ops: fences and signals are put in",
                     kind="two-cores",
                 )
             case _:

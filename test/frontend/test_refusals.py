@@ -76,6 +76,8 @@ def test_a_name_from_before_an_update_is_good_no_more():
          "load it with target_memory=pl.Mem.Mat; what the vector unit made is handed over through a tensor"),
         ("u = pl.exp(pl.load(x, [0, 0], [16, 64], target_memory=pl.Mem.Mat))",
          "the vector unit works in Vec alone: hand the tile over through a tensor, by pl.store and pl.load"),
+        ("u = pl.move(t, pl.Mem.Mat)",
+         "the two kinds of core hand a tile over through a tensor, by pl.store and pl.load"),
         ("u = pl.add(t, pl.load(x, [0, 0], [1, 64]))", "pl.col_expand_add(tile, row) spreads a row over all rows"),
         ("u = pl.maximum(t, pl.load(x, [0, 0], [16, 1]))",
          "pl.row_expand_max(tile, column) spreads a column over all columns"),

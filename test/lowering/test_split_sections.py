@@ -167,3 +167,11 @@ def test_a_core_carries_round_a_loop_only_what_it_needs():
     module = split("s = 1.0", *loop(*body, "pl.store(y, [0, 0], c)"))
     carried = [len(op.results) for op in module.walk() if isinstance(op, ForOp)]
     assert carried == [0, 1], "the cube core knows nothing of the number that the vector core reads"
+
+
+def test_a_barrier_over_all_pipes_names_no_core():
+    with pytest.raises(DiagnosticError) as caught:
+        split("pl.system.bar_all()", give("0"), take("0"))
+    (found,) = caught.value.diagnostics
+    assert found.message.startswith("'pto.barrier' does not say which core of this kernel does it")
+    assert (found.kind, found.place.line if found.place else 0) == ("two-cores", FIRST_LINE)

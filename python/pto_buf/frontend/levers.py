@@ -36,6 +36,8 @@ def of_use(row: OpRow, operands: Mapping[str, TableValue]) -> str | None:
     only_vec = all(set(form.spaces.values()) == {Space.VEC} for form in row.forms if form.spaces)
     if only_vec and any(tile.space in _CUBE for tile in tiles.values()):
         return "the vector unit works in Vec alone: hand the tile over through a tensor, by pl.store and pl.load"
+    if any(tile.space in _CUBE for tile in tiles.values()) and any(t.space is Space.VEC for t in tiles.values()):
+        return "the two kinds of core hand a tile over through a tensor, by pl.store and pl.load"
     lhs, rhs = tiles.get("lhs"), tiles.get("rhs")
     if lhs is None or rhs is None or lhs.valid == rhs.valid:
         return None
