@@ -140,3 +140,24 @@ def test_a_declared_slot_is_as_large_as_the_largest_tile_bound_to_it():
     (alloc,) = [op for op in ir(_text(_VECTOR, body)).walk() if isinstance(op, AllocSlotsOp)]
     spec = alloc.slots.type.data
     assert (spec.count, spec.tile.rows, spec.tile.cols) == (4, 32, 64)
+
+
+def test_an_annotation_says_the_extent_of_a_window():
+    body = (
+        "t = pl.load(b, [0, 0], [64, 64], target_memory=pl.Mem.Mat)\nw: pl.Tile[[{rows}, 64], pl.FP16, pl.Mem.Mat] = "
+    )
+    body += "pl.slice(t, [32, 64], [32, 0])  # ERROR: shape-or-dtype\nr = pl.move(w, pl.Mem.Right)"
+    assert found(_text(_CUBE, body.format(rows=32))) == []
+    wrong = _text(_CUBE, body.format(rows=64))
+    assert found(wrong) == marked(wrong)
+
+
+def test_another_name_for_a_slot_repeats_where_it_lies():
+    body = (
+        "one: pl.Ptr = pl.tile.alloc(pl.Mem.Vec, 8192)\n"
+        "for i, (t,) in pl.range(n, init_values=(pl.load(x, [0, 0], [16, 64], out=ring[0]),)):\n"
+        "    u: pl.Tile[[16, 64], pl.FP32, pl.MemRef(one, 0, 4096), pl.Mem.Vec] = t  # ERROR: shape-or-dtype\n"
+        "    t = pl.yield_(u)\n"
+    )
+    wrong = _text(_VECTOR, _RING + body)
+    assert found(wrong) == marked(wrong)

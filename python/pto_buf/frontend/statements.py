@@ -17,7 +17,20 @@ from pto_buf.frontend.memrefs import MemRefs, bound_call, is_resolved
 from pto_buf.frontend.names import Symbol, spelling
 from pto_buf.frontend.scalars import convert, known_int, number
 from pto_buf.frontend.tiles import held_extent, not_a_tile, rename
-from pto_buf.frontend.values import Nothing, Poison, Scalar, Slot, SlotSet, Static, Tensor, Tile, Tuple, Value, describe
+from pto_buf.frontend.values import (
+    Nothing,
+    Poison,
+    Scalar,
+    Slot,
+    SlotSet,
+    Static,
+    Tensor,
+    Tile,
+    Tuple,
+    Value,
+    Window,
+    describe,
+)
 from pto_buf.frontend.whiles import explicit_while, while_loop
 from pto_buf.tile import TileSpec
 
@@ -77,11 +90,11 @@ class Reader:
             raise ctx.error(node, "a declaration without a value is not part of the DSL")
         declared = annotation(ctx, node.annotation)
         expression = node.value
-        renames = isinstance(node.value, ast.Name)
-        if isinstance(declared, TileType) and _binds(node.value, declared) and not (renames and is_resolved(declared)):
+        renames = isinstance(declared, TileType) and not isinstance(node.value, ast.Call) and is_resolved(declared)
+        if isinstance(declared, TileType) and _binds(node.value, declared) and not renames:
             expression = bound_call(ctx, node.value, self._memrefs.slot(ctx, declared))
         value = self._value(ctx, expression)
-        if isinstance(declared, TileType) and renames and is_resolved(declared):
+        if isinstance(declared, TileType) and renames:
             self._lies_there(ctx, node, declared, value)
         match declared:
             case TileType():
@@ -96,7 +109,7 @@ class Reader:
 
     def _lies_there(self, ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) -> None:
         """Another name for a tile repeats where the tile lies. Raises DiagnosticError where it says otherwise."""
-        home = value.home if isinstance(value, Tile) else None
+        home = value.home if isinstance(value, Tile) else value if isinstance(value, Slot) else None
         said = self._memrefs.slot(ctx, declared).home
         if home is None or said is None or said.slots is not home.slots:
             raise ctx.error(node, f"declared to lie elsewhere than {describe(value)}", kind=SHAPE)
@@ -251,13 +264,16 @@ def _typed(ctx: Context, node: ast.AnnAssign, declared: ScalarType, value: Value
 
 def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) -> None:
     """The annotation of a tile must not contradict what it is. Raises DiagnosticError."""
-    if isinstance(value, Slot):
-        found: TileSpec = value.slots.tile
-    elif isinstance(value, Tile):
-        found = value.spec
-    else:
-        raise not_a_tile(ctx, node, value, "what is declared a tile")
-    logical = tuple(held_extent(value)) if isinstance(value, Tile) else found.valid
+    match value:
+        case Slot():
+            found = value.slots.tile
+        case Tile():
+            found = value.spec
+        case Window():
+            found = value.tile.spec.window(*value.shape)
+        case _:
+            raise not_a_tile(ctx, node, value, "what is declared a tile")
+    logical = held_extent(value) if isinstance(value, Tile) else found.valid
     if declared.shape not in (found.shape, logical) or declared.dtype != found.dtype:
         raise ctx.error(
             node,
