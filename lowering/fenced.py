@@ -13,7 +13,7 @@ from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.fences.ids import Reserved
 from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
-from pto_buf.hw import Pipe, Target
+from pto_buf.hw import EVENT_IDS, Pipe, Target
 from pto_buf.lowering.hoisting import repeatable
 
 RETURNS = "ptobuf.returns"
@@ -51,9 +51,20 @@ def is_ordered(function: FuncOp) -> bool:
 
 
 def reserved_flags(function: FuncOp, target: Target) -> Reserved:
-    """The flags that the target takes for itself, and those that ops of the function use inside themselves."""
-    inside = (op.row.internal_flags for op in function.walk() if isinstance(op, TileOp))
-    return target.reserved_ids.union(*inside)
+    """The flags that the target takes for itself, those that ops use inside themselves, and those that others wrote."""
+    return target.reserved_ids.union(*(_flags_of(op) for op in function.walk()))
+
+
+def _flags_of(op: Operation) -> Reserved:
+    match op:
+        case TileOp():
+            return op.row.internal_flags
+        case SetFlagOp() | WaitFlagOp():
+            return frozenset({(op.src.data, op.dst.data, op.event.data)})
+        case SetFlagDynOp() | WaitFlagDynOp():
+            return frozenset((op.src.data, op.dst.data, event) for event in range(EVENT_IDS))
+        case _:
+            return frozenset()
 
 
 @dataclass

@@ -1,6 +1,7 @@
 """The importable namespace: it agrees with what the reader accepts, and remembers where kernels stand."""
 
 import inspect
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def _parameters(signature: str) -> list[tuple[str, ...]]:
 
 @pytest.mark.parametrize(("name", "signature"), sorted(SIGNATURES.items()))
 def test_every_op_that_the_reader_takes_can_be_imported_with_its_parameters(name: str, signature: str):
-    op = getattr(pl.tile, name, None) or getattr(pl, name)
+    op = getattr(pl.tile, name, None) or attrgetter(name)(pl)
     known = {one for spellings in _parameters(signature) for one in spellings}
     wanted = [one for one in inspect.signature(op).parameters if one != "out"]
     assert [one for one in wanted if one not in known] == []

@@ -10,6 +10,7 @@ from pto_buf.frontend import choose, compute, generate, indirect, matrix, memory
 from pto_buf.frontend.arguments import Arguments, Parameters, bind, parameters
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
+from pto_buf.frontend.ordering import ORDERS
 from pto_buf.frontend.refusals import LOAD_FIRST, why_not
 from pto_buf.frontend.scalars import extremum, number
 from pto_buf.frontend.signatures import COMMUTATIVE, OPERANDS, UNIFIED_SCALAR
@@ -81,6 +82,7 @@ _OTHERS: Mapping[str, tuple[str, Handler]] = {
     "set_validshape": ("tile|input, valid_rows, valid_cols", views.set_validshape),
     "assemble": ("target, source, offset, *, atomic=", updates.assemble),
     **dict.fromkeys(("get_block_idx", "get_block_num", "get_subblock_idx"), ("", memory.block_index)),
+    **ORDERS,
 }
 
 _EITHER: Mapping[str, str] = {

@@ -26,7 +26,7 @@ REASONS: Mapping[str, str] = {
     "gather_row": "loads rows into a part of a tile; load a tile for each, or use pl.tile.mgather",
 }
 _FAMILIES: Mapping[str, str] = {
-    "system.": "synchronises by hand; the flags of a kernel are the compiler's here",
+    "system.": "synchronises cores by hand; what passes between them through global memory is ordered by the compiler",
     "array.": "makes an array of scalars, which no core's memory here holds; keep them in a tile",
     "prefetch.": "fetches ahead by hand; slots and the order of loads do that here",
     "tensor.": _TENSORS,

@@ -1,14 +1,12 @@
-"""Calls that mean something while the kernel is read, and orders between pipes that the user writes."""
+"""Calls that mean something while the kernel is read."""
 
 import ast
 import sys
 from collections.abc import Callable, Mapping
 
-from pto_buf.dialect.sync import BarrierOp
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS
 from pto_buf.frontend.values import Nothing, Static, Value, describe
-from pto_buf.hw import Pipe
 
 
 def _static_assert(ctx: Context, node: ast.Call, evaluate: Evaluate) -> Value:
@@ -57,23 +55,8 @@ def _func_attr(ctx: Context, node: ast.Call, evaluate: Evaluate) -> Value:
     return Nothing("func_attr")
 
 
-def _bar(pipe: Pipe) -> Callable[[Context, ast.Call, Evaluate], Value]:
-    """A barrier that the user asks for is kept, beside those that are needed."""
-
-    def bar(ctx: Context, node: ast.Call, evaluate: Evaluate) -> Value:
-        if node.args or node.keywords:
-            raise ctx.error(node, "a barrier takes no arguments", kind=ARGUMENTS)
-        ctx.builder.add(BarrierOp(pipe))
-        return Nothing("bar")
-
-    return bar
-
-
 STATICS: Mapping[str, Callable[[Context, ast.Call, Evaluate], Value]] = {
     "static_assert": _static_assert,
     "static_print": _static_print,
     "func_attr": _func_attr,
-    "system.bar_v": _bar(Pipe.V),
-    "system.bar_m": _bar(Pipe.M),
-    "system.bar_all": _bar(Pipe.ALL),
 }

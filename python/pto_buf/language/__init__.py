@@ -6,6 +6,7 @@ decorators remember where a kernel stands, types and constants are what annotati
 its signature and docstring what it takes. A file that imports `pypto.language` instead is read the same way.
 """
 
+from pto_buf.language import system as system
 from pto_buf.language import tile as tile
 from pto_buf.language.control import *
 from pto_buf.language.decorators import *

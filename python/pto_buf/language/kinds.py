@@ -33,6 +33,7 @@ __all__ = [
     "Mem",
     "MemorySpace",
     "PadValue",
+    "PipeType",
     "TensorLayout",
 ]
 
@@ -125,6 +126,26 @@ class AtomicType(Enum):
 
     None_ = auto()
     Add = auto()
+
+
+class PipeType(Enum):
+    """An in-order queue of instructions of one core."""
+
+    S = auto()
+    """Scalar instructions."""
+    MTE1 = auto()
+    """L1 to L0."""
+    MTE2 = auto()
+    """Global memory to L1 or UB."""
+    MTE3 = auto()
+    """UB or L1 to global memory."""
+    M = auto()
+    """The matrix unit."""
+    V = auto()
+    """The vector unit."""
+    FIX = auto()
+    """Out of L0C."""
+    ALL = auto()
 
 
 class PadValue(Enum):
