@@ -1,6 +1,7 @@
 """Putting signals between the cores into a mixed kernel that is still one function."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -10,7 +11,7 @@ from pto_buf.cores.handover import Handover, Unordered, plan_handovers
 from pto_buf.dialect.attributes import PipeAttr
 from pto_buf.dialect.cross_core import CoreSignalOp, SyncSetOp, SyncWaitOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, EventOp, SetOp, WaitOp
-from pto_buf.errors import DiagnosticError, Note, warn
+from pto_buf.errors import DiagnosticError, Note, Place
 from pto_buf.fences.windows import Windows
 from pto_buf.hw import A5, Core, Pipe, Target
 from pto_buf.lowering.constants import Constants
@@ -33,10 +34,18 @@ PART_OF = "ptobuf.part_of"
 """On a function that holds one core's part of a mixed kernel: the kernel's name."""
 
 
+@dataclass(frozen=True)
+class PutSignals:
+    """The ops that were put, with their cores, and what overlap that loses, by core, with the place."""
+
+    cores: Mapping[Operation, Core]
+    lost: tuple[tuple[Core, Place | None, str], ...]
+
+
 def put_signals(
     function: FuncOp, built: Built, windows: Windows, cores: Mapping[Operation, Core], target: Target
-) -> Mapping[Operation, Core]:
-    """Puts the signals that order the two cores' accesses to global memory. Yields the new ops with their cores.
+) -> PutSignals:
+    """Puts the signals that order the two cores' accesses to global memory.
 
     Raises DiagnosticError where no signals can, or too many would be needed.
     """
@@ -53,14 +62,11 @@ def put_signals(
             kind="two-cores",
         )
     ids = _numbered(function, found)
-    for handover in found:
-        if handover.merged:
-            message = f"one signal has to do for several, since there are {SIGNALS}: {handover.why}"
-            warn(place_of(built.ops[handover.before]), message, kind="lost-overlap")
     writer = _Writer(function, built, target)
     for handover, id in zip(found, ids, strict=True):
         writer.put(handover, id)
-    return writer.finish()
+    lost = tuple((one.target, place_of(built.ops[one.before]), one.lost) for one in found if one.lost)
+    return PutSignals(writer.finish(), lost)
 
 
 def _numbered(function: FuncOp, handovers: Sequence[Handover]) -> list[int]:

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, AndIOp, CeilDivSIOp, CmpiOp, MaxSIOp, MuliOp, RemUIOp, SubiOp
-from xdsl.dialects.builtin import ArrayAttr, LocationAttr, ModuleOp, StringAttr, UnitAttr
+from xdsl.dialects.builtin import LocationAttr, ModuleOp, UnitAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp, YieldOp
 from xdsl.ir import Block, Operation, SSAValue
@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import constant_of, target_of
-from pto_buf.errors import Collector, DiagnosticError, Place, warn
+from pto_buf.errors import DiagnosticError, Place
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.once import Once
 from pto_buf.fences.phases import Closing
@@ -31,9 +31,10 @@ from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.kept import kept
 from pto_buf.lowering.constants import INDEX, Constants
-from pto_buf.lowering.fenced import IMPLIED, LOST, RETURNS, is_ordered, reserved_flags
+from pto_buf.lowering.fenced import IMPLIED, RETURNS, is_ordered, reserved_flags
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
+from pto_buf.lowering.lost_overlap import note_lost, tell_lost
 from pto_buf.lowering.verify_slots import verdict_of
 from pto_buf.memory.footprint import set_bytes
 from pto_buf.slots.build import Built, build
@@ -52,14 +53,9 @@ class InsertFencesPass(ModulePass):
     """Overlap that is given up is an error; else a warning. Either way the function says so in an attribute."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target, found = target_of(op), Collector()
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
-            for place, message in _fence(function, target):
-                if self.fail_on_lost_overlap:
-                    found.error(place, message, kind="lost-overlap")
-                else:
-                    warn(place, message, kind="lost-overlap")
-        found.raise_if_errors()
+        target = target_of(op)
+        whole = [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]
+        tell_lost([one for function in whole for one in _fence(function, target)], fail=self.fail_on_lost_overlap)
 
 
 def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
@@ -84,9 +80,8 @@ def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
     )
     _Writer(function, built).write(plan)
     _close(function)
-    if plan.lost:
-        function.attributes[LOST] = ArrayAttr([StringAttr(str(lost)) for lost in plan.lost])
-    return [(lost.slots.place or place_of(function), f"overlap is lost: {lost}") for lost in plan.lost]
+    note_lost(function, [str(lost) for lost in plan.lost])
+    return [(lost.slots.place or place_of(function), str(lost)) for lost in plan.lost]
 
 
 def sharing_bytes(built: Built, target: Target) -> list[list[SlotSet]]:

@@ -34,7 +34,7 @@ def pipeline(options: PipelineOptions) -> str:
             "ptobuf-plan-memory{check-only=true}",
             "ptobuf-canonicalize",
             f"ptobuf-schedule{factor}",
-            "ptobuf-split-sections",  # from here on each core's part of a mixed kernel is a kernel of its own
+            f"ptobuf-split-sections{strict}",  # from here on each core's part of a mixed kernel is a kernel of its own
             "ptobuf-plan-memory",
             f"ptobuf-insert-fences{strict}",  # verifies the slots again, as schedule left them
             "ptobuf-reduce-fences",

@@ -25,13 +25,14 @@ from pto_buf.dialect.pointers import AddPtrOp, LoadScalarOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotSelectOp
 from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.dialect.types import tile_of
-from pto_buf.errors import DiagnosticError, Note
+from pto_buf.errors import DiagnosticError, Note, Place
 from pto_buf.fences.windows import Windows
 from pto_buf.hw import Core, Space, Target
 from pto_buf.kept import Keeps, changed
 from pto_buf.lowering.core_signals import PART_OF, put_signals
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.keeping import keep_only, needed_for
+from pto_buf.lowering.lost_overlap import note_lost, tell_lost
 from pto_buf.lowering.plan_memory import functions
 from pto_buf.slots.build import build
 from pto_buf.source import place_of
@@ -45,27 +46,33 @@ class SplitSectionsPass(ModulePass, Keeps):
 
     name: ClassVar[str] = "ptobuf-split-sections"
 
+    fail_on_lost_overlap: bool = False
+    """Overlap that is given up is an error; else a warning. Either way the function says so in an attribute."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for function in tuple(functions(op)):
-            if "pto.kernel_kind" not in function.attributes:
-                _split(function, target)
+        mixed = [function for function in functions(op) if "pto.kernel_kind" not in function.attributes]
+        tell_lost([one for function in mixed for one in _split(function, target)], fail=self.fail_on_lost_overlap)
 
 
-def _split(function: FuncOp, target: Target) -> None:
+def _split(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
+    """Makes two functions of one that has work for both cores. Returns what overlap is lost, and where."""
     tile_ops = {op: _core_of_tiles(op) for op in function.walk() if isinstance(op, TileOp)}
     if len(set(tile_ops.values())) < 2:
-        return
+        return []
     cores: dict[Operation, Core] = {**tile_ops, **dict(_others(function))}
     built = build(function)
     windows = global_windows(built)
     _refuse_stale_numbers(function, windows)
-    cores |= put_signals(function, built, windows, cores, target)
+    signals = put_signals(function, built, windows, cores, target)
+    cores |= signals.cores
     for core in Core:
-        _part(function, cores, core)
+        part = _part(function, cores, core)
+        note_lost(part, [what for waiting, _, what in signals.lost if waiting is core])
     changed(function)
     function.detach()
     function.erase()
+    return [(place, what) for _, place, what in signals.lost]
 
 
 def _core_of_tiles(op: TileOp) -> Core:
@@ -130,7 +137,7 @@ def base_argument(pointer: SSAValue) -> int | None:
     return pointer.index if isinstance(pointer, BlockArgument) else None
 
 
-def _part(function: FuncOp, cores: Mapping[Operation, Core], core: Core) -> None:
+def _part(function: FuncOp, cores: Mapping[Operation, Core], core: Core) -> FuncOp:
     """Makes the function of one core. Raises DiagnosticError where it needs a number that only the other core has."""
     part = function.clone()
     block = function.parent
@@ -153,3 +160,4 @@ def _part(function: FuncOp, cores: Mapping[Operation, Core], core: Core) -> None
     part.sym_name = StringAttr(f"{function.sym_name.data}.{core}")
     part.attributes["pto.kernel_kind"] = KernelKindAttr(core)
     part.attributes[PART_OF] = StringAttr(function.sym_name.data)
+    return part

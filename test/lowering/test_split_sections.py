@@ -93,9 +93,41 @@ def test_as_many_trips_ahead_as_there_are_places(row: str, ahead: int):
 
 def test_places_that_are_never_used_again_leave_the_counter_to_hold_the_sender():
     found = signals(split(*loop(give("i * 16"), take("i * 16"))))
-    assert found.count("send 1 MTE2") == 5
+    assert found.count("send 1 MTE2") == 15
     few = signals(split(*loop(give("i * 16"), take("i * 16"), over="i in pl.range(4)")))
     assert few == ["for", "  send 0 FIX", "for", "  hear 0 MTE2"]
+
+
+@pytest.mark.parametrize(
+    ("row", "over", "most", "why"),
+    [
+        ("i % 15 * 16", "", 15, ""),
+        ("i % 16 * 16", "", 15, "as many as can be counted"),
+        ("j % 4 * 16", "j in pl.range(m)", 4, ""),
+        ("j % 5 * 16", "j in pl.range(m)", 4, "in an inner loop, which may be entered again at once"),
+    ],
+)
+def test_places_for_more_trips_than_can_be_counted_are_said_to_be_of_no_use(row: str, over: str, most: int, why: str):
+    lines = loop(*loop(give(row), take(row), over=over)) if over else loop(give(row), take(row))
+    with collecting_warnings() as said:
+        found = [line.strip() for line in signals(split(*lines))]
+    assert max(found.count(f"send {id} MTE2") for id in range(3)) == most + 1  # behind each take, too
+    assert [(one.kind, one.message, one.place and one.place.line) for one in said] == [
+        (
+            "lost-overlap",
+            f"overlap is lost: the cube core is held at most {most} trips ahead of the vector core, {why}: "
+            "places of 'w' for more trips are of no use",
+            FIRST_LINE + len(lines) - 2,
+        )
+    ] * bool(why)
+
+
+def test_overlap_that_signals_lose_is_refused_on_request():
+    row = "i % 16 * 16"
+    module = ir(HEAD + "".join(f"    {line}\n" for line in loop(give(row), take(row))))
+    with pytest.raises(DiagnosticError) as caught:
+        SplitSectionsPass(fail_on_lost_overlap=True).apply(make_context(), module)
+    assert [one.kind for one in caught.value.diagnostics] == ["lost-overlap"]
 
 
 def test_loops_one_behind_the_other_hand_over_once():

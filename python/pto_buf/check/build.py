@@ -289,21 +289,18 @@ class _Builder:
         assert not forwarded
         site = self._site(op)
         loop = Loop(self._new_loop(), site)
-        if entered:
-            self._code.append(Assign(tuple(entered)))
+        self._code.append(Assign(tuple(entered)))
         self._code.append(Enter(loop))
         start = len(self._code)
         self._walk(before)
         condition = _terminator(before)
         passed = self._assigned(op, after.args, condition.operands[1:])
-        if passed:
-            # The condition is decided by the values before they are passed on, which are never assigned here.
-            self._code.append(Assign(tuple(passed)))
+        # The condition is decided by the values before they are passed on, which are never assigned here.
+        self._code.append(Assign(tuple(passed)))
         head = self._open_branch(site, self._terms[condition.operands[0]], loop)
         self._walk(after)
         yielded = self._assigned(op, before.args, _terminator(after).operands)
-        if yielded:
-            self._code.append(Assign(tuple(yielded)))
+        self._code.append(Assign(tuple(yielded)))
         self._code += [Next(loop), Jump(start)]
         self._close_branch(head)
         self._code.append(Leave(loop))

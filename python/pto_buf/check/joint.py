@@ -1,13 +1,15 @@
-"""The cores of a block in step: loops that run alike on several cores share a counter, and wait for each other. Pure.
+"""The cores of a block in step: loops that run alike on several cores share what they carry, and wait for each other.
 
 What is known does not depend on how the cores interleave. So those that do the same trips may as well do them side by
-side: then no core is ever far from another one, and what one learns of the counter holds for all. Where a core needs
-another one to be a trip ahead, the cores get stuck, and nothing follows from that.
+side: then no core is ever far from another one, and what one learns of a counter, or of another number that all of them
+carry alike, holds for all. Where a core needs another one to be a trip ahead, the cores get stuck, and nothing follows
+from that. Pure.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pto_buf.check.alike import alike, assigned_at
 from pto_buf.check.program import (
     Assign,
     Await,
@@ -23,12 +25,18 @@ from pto_buf.check.program import (
     Signal,
 )
 from pto_buf.check.rewrite import Rewriter
-from pto_buf.check.terms import Term, constant_of, substitute
+from pto_buf.check.terms import Term, Var, constant_of, substitute
 from pto_buf.check.values import ValueSets
 from pto_buf.check.whole import Whole
 
 _IDS = 16
 """Signals of the second vector core have ids so much higher."""
+
+_Pairs = tuple[tuple[Var, Term], ...]
+
+
+_FIRST, _PASSED, _STEP, _LEFT = range(4)
+"""Where cores meet: before what a loop carries starts, is passed on, steps, and at its end."""
 
 
 @dataclass
@@ -38,13 +46,22 @@ class _Nest:
     core: int
     enter: int
     loop: Loop
+    head: int = -1
+    """The branch that decides the next trip."""
+    leave: int = -1
     ids: set[int] = field(default_factory=set[int])
     inside: "list[_Nest]" = field(default_factory=list["_Nest"])
+
+    @property
+    def assigns(self) -> dict[int, int]:
+        """By place, the instruction that assigns what the loop carries."""
+        passed = {} if self.loop.counter is not None else {_PASSED: self.head - 1}
+        return {_FIRST: self.enter - 1, **passed, _STEP: self.leave - 3}
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Loops of different cores that run alike; the first one keeps the counter."""
+    """Loops of different cores that run alike; the first one keeps what they share."""
 
     number: int
     members: tuple[_Nest, ...]
@@ -57,9 +74,9 @@ class _Group:
 def in_step(whole: Whole) -> Whole | None:
     """The same block with its like loops joined; None if it has none."""
     nests = _nests(whole, ValueSets(whole.program, whole.code, {}))
-    matcher = _Matcher()
+    matcher = _Matcher(whole.code.instructions)
     matcher.match(nests)
-    return _Joiner(whole, matcher).joined() if matcher.groups else None
+    return _Joiner(whole, matcher.groups).joined() if matcher.groups else None
 
 
 def _nests(whole: Whole, values: ValueSets) -> list[list[_Nest]]:
@@ -75,6 +92,8 @@ def _nests(whole: Whole, values: ValueSets) -> list[list[_Nest]]:
             nest = _Nest(core, at, one.loop)
             (around[-1].inside if around else outermost[core]).append(nest)
             around.append(nest)
+        elif isinstance(one, Branch) and one.loop is not None:
+            around[-1].head, around[-1].leave = at, one.otherwise
         elif isinstance(one, Leave):
             around.pop()
         elif isinstance(one, Signal | Await):
@@ -108,13 +127,25 @@ def _reached(whole: Whole) -> frozenset[int]:
     return frozenset(found)
 
 
-class _Matcher:
-    """Finds loops of different cores that have the same bounds and talk to each other."""
+def _carried(code: Sequence[Instruction], members: Sequence[_Nest]) -> list[tuple[Hashable, _Pairs]]:
+    """What is assigned at the places of loops that run alike, of which the first one's number is part of a place."""
+    found: list[tuple[Hashable, _Pairs]] = []
+    for member in members:
+        for place, at in member.assigns.items():
+            one = code[at]
+            assert isinstance(one, Assign)
+            found.append(((members[0].enter, place), one.pairs))
+    return found
 
-    def __init__(self) -> None:
+
+class _Matcher:
+    """Finds loops of different cores that talk to each other, and of which each does the trips that the other does."""
+
+    def __init__(self, code: Sequence[Instruction]) -> None:
         self.groups: list[_Group] = []
-        self.by: dict[int, Term] = {}
-        """The counters that give way to others, by key."""
+        self._code = code
+        self._by: dict[int, Var] = {}
+        """What loops around carry alike."""
 
     def match(self, nests: Sequence[list[_Nest]]) -> None:
         """`nests`: for each core, the loops next to each other; those inside of matched ones come next."""
@@ -127,10 +158,8 @@ class _Matcher:
                     continue
                 group = _Group(len(self.groups), (nest, *others))
                 self.groups.append(group)
-                assert nest.loop.counter is not None
+                self._by |= self._shared(group.members)
                 for other in others:
-                    assert other.loop.counter is not None
-                    self.by[other.loop.counter.key] = nest.loop.counter
                     left[other.core].remove(other)
                 inside: list[list[_Nest]] = [[] for _ in nests]
                 for member in group.members:
@@ -160,22 +189,39 @@ class _Matcher:
 
     def _weight(self, one: _Nest, other: _Nest) -> int:
         """How many signals both loops have to do with; 0 if they run differently."""
-        if one.loop.counter is None or other.loop.counter is None or not one.ids & other.ids:
+        if (one.loop.counter is None) is not (other.loop.counter is None) or not one.ids & other.ids:
             return 0
-        return len(one.ids & other.ids) if self._bounds(one.loop) == self._bounds(other.loop) else 0
+        names = self._by | self._shared((one, other))
+        same = self._condition(one, names) == self._condition(other, names)
+        return len(one.ids & other.ids) if same else 0
 
-    def _bounds(self, loop: Loop) -> tuple[Term, ...]:
-        assert loop.lower is not None and loop.upper is not None and loop.step is not None
-        return tuple(substitute(term, self.by) for term in (loop.lower, loop.upper, loop.step))
+    def _condition(self, nest: _Nest, names: Mapping[int, Term]) -> Term:
+        head = self._code[nest.head]
+        assert isinstance(head, Branch)
+        return substitute(head.condition, names)
+
+    def _shared(self, members: Sequence[_Nest]) -> dict[int, Var]:
+        """What they carry alike, given what the loops around them do."""
+        carried = _carried(self._code, members)
+        known = [(place, tuple((var, substitute(term, self._by)) for var, term in pairs)) for place, pairs in carried]
+        return alike(assigned_at(known))
+
+
+def _shared(code: Sequence[Instruction], groups: Sequence[_Group]) -> dict[int, Var]:
+    """The variables, by key, of which another one, of the first loop of the group, always holds the same number."""
+    first = alike(assigned_at([one for group in groups for one in _carried(code, group.members)]))
+    leaders = [one for group in groups for one in _carried(code, group.members[:1])]
+    kept = {var.key for _, pairs in leaders for var, _ in pairs}
+    return {key: var for key, var in first.items() if key not in kept and var.key in kept}
 
 
 class _Joiner:
-    def __init__(self, whole: Whole, matcher: _Matcher):
+    def __init__(self, whole: Whole, groups: Sequence[_Group]):
         self._whole = whole
-        self._by: Mapping[int, Term] = matcher.by
-        self._code = Rewriter(lambda term: substitute(term, self._by)).code(whole.code).instructions
+        by = self._by = _shared(whole.code.instructions, groups)
+        self._code = Rewriter(lambda term: substitute(term, by)).code(whole.code).instructions
         self._instead: dict[int, list[Instruction]] = {}
-        for group in matcher.groups:
+        for group in groups:
             leader = self._loop_at(group.members[0])
             for member in group.members:
                 self._join(group, member, leader)
@@ -186,24 +232,20 @@ class _Joiner:
         return one.loop
 
     def _join(self, group: _Group, member: _Nest, loop: Loop) -> None:
-        """The cores meet before the counter starts, steps and goes; the leader alone changes it."""
-        enter, leads = member.enter, member is group.members[0]
-        meets = [Meet(3 * group.number + place, group.cores) for place in range(3)]
-        head = self._code[enter + 1]
-        assert isinstance(head, Branch)
-        leave = head.otherwise
-        assert isinstance(self._code[leave], Leave)
-        back = leave - 3  # the counter steps, the next trip begins, the jump to the head
-        assert isinstance(self._code[back + 1], Next)
-        for at, meet in ((enter - 1, meets[0]), (back, meets[1])):
+        """The cores meet before what they share is assigned, and behind the loop; the leader alone assigns it."""
+        leads = member is group.members[0]
+        meets = [Meet(4 * group.number + place, group.cores) for place in range(4)]
+        for place, at in member.assigns.items():
             step = self._code[at]
             assert isinstance(step, Assign)
-            mine = Assign(tuple((var, term) for var, term in step.pairs if var != member.loop.counter))
-            self._instead[at] = [meet, step] if leads else [mine, meet]
-        self._instead[enter] = [Enter(loop)]
-        self._instead[enter + 1] = [replace(head, loop=loop)]
-        self._instead[back + 1] = [Next(loop)]
-        self._instead[leave] = [meets[2], Leave(loop)] if leads else [meets[2]]
+            mine = Assign(tuple((var, term) for var, term in step.pairs if var.key not in self._by))
+            self._instead[at] = [meets[place], step] if leads else [mine, meets[place]]
+        head = self._code[member.head]
+        assert isinstance(head, Branch)
+        self._instead[member.enter] = [Enter(loop)]
+        self._instead[member.head] = [replace(head, loop=loop)]
+        self._instead[member.leave - 2] = [Next(loop)]
+        self._instead[member.leave] = [meets[_LEFT], Leave(loop)] if leads else [meets[_LEFT]]
 
     def joined(self) -> Whole:
         places: list[int] = []

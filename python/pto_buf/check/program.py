@@ -186,7 +186,11 @@ class Jump:
 
 @dataclass(frozen=True)
 class Loop:
-    """`counter` runs from `lower` in steps of `step` (positive) while below `upper`; all None for a while loop."""
+    """`counter` runs from `lower` in steps of `step` (positive) while below `upper`; all None for a while loop.
+
+    What a loop carries is assigned directly before its `Enter` and its `Next`; a while loop also passes numbers on
+    directly before the branch that decides the next trip.
+    """
 
     key: int
     site: Site

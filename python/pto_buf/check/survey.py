@@ -23,11 +23,11 @@ from pto_buf.check.program import (
     Window,
 )
 from pto_buf.check.reason import compared_quotients, divisor_of, mask_of, modulus_of
-from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of
+from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of, variables
 from pto_buf.check.whole import Whole
 
 _MOST_FORMS = 400
-_MOST_ALTERNATIVES = 8
+_MOST_ALTERNATIVES = 16
 _APART = (-4, 4)
 _EXACT = (-1, 17)
 """How far a number that selects a slot or a flag is followed exactly."""
@@ -169,6 +169,13 @@ class Forms:
                 self.exactly(atom.args[2])
             elif atom.fn in (Fn.MINS, Fn.MAXS):
                 self._few(atom, _EXACT[1])
+
+    def turns(self, term: Term) -> None:
+        """A term that selects a place: the numbers in it that have few values, such as slots in turn, exactly."""
+        for var in variables(term):
+            low, high = self._ends.get(var.key, _EXACT)
+            if high - low < _EXACT[1]:
+                self.need(variable(var.key), low, high)
 
     def _few(self, term: Term, most: int) -> None:
         """A term of which the values up to `most` have to be told apart."""

@@ -158,6 +158,7 @@ def tracking_forms(forms: Forms, tracking: Tracking) -> None:
         for one in found:
             for gap in one.gaps:
                 forms.visit(gap)
+                forms.turns(gap)
                 for poly in alternatives(gap):
                     _need_gap(forms, poly, starts)
 

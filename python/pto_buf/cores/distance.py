@@ -15,8 +15,8 @@ from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, While
 from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
 
-MOST_TRIPS = 4
-"""Windows that overlap later than this many trips apart count as if they did after this many."""
+MOST_TRIPS = 15
+"""More trips than this are not told apart: signals for them could not be counted."""
 
 _MOST_REMAINDERS = 64
 _EVER = 1 << 40
@@ -57,7 +57,7 @@ class Distances:
         return not self._boxes.apart(self._box(one, shared, 0, {}), self._box(other, shared, 1, {}))
 
     def trips(self, earlier: Window, later: Window, loop: Nest, shared: tuple[int, ...]) -> int | None:
-        """The least number of trips, at most MOST_TRIPS, after which `later` may overlap what `earlier` was.
+        """The least number of trips after which `later` may overlap what `earlier` was: from MOST_TRIPS + 1 on, that.
 
         The loops in `shared`, those around `loop`, are in one trip. None: they never overlap in different trips.
         """
@@ -65,7 +65,7 @@ class Distances:
             if self._overlap(earlier, later, loop, shared, Interval(distance, distance)):
                 return distance
         if self._overlap(earlier, later, loop, shared, Interval(MOST_TRIPS + 1, _EVER)):
-            return MOST_TRIPS
+            return MOST_TRIPS + 1
         return None
 
     def _overlap(self, earlier: Window, later: Window, loop: Nest, shared: tuple[int, ...], ahead: Interval) -> bool:

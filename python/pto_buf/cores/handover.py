@@ -9,29 +9,35 @@ ahead before the loop, and heard behind it; with a lag of one, before and behind
 counts is which run of the block was the last one. Everything that a core does goes forward in the order of the program,
 its waits too. So no core waits for what waits for it.
 
-A signal is a counter that must not run over. Who sends one in each trip is therefore held by another that comes back;
-where no access calls for one, it is added, with a lag as large as the counters bear.
+A signal is a counter that must not run over. So there is a largest lag; and who sends a signal in each trip is held by
+another that comes back: where no access calls for one, it is added, with a lag as large as the counters bear.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pto_buf.cores.blocks import Blocks, Home
-from pto_buf.cores.distance import Distances, runs_at_most
+from pto_buf.cores.distance import MOST_TRIPS, Distances, runs_at_most
 from pto_buf.cores.implied import Ways
 from pto_buf.cores.need import Need
 from pto_buf.fences.windows import Window, Windows
 from pto_buf.hw import Core, Pipe
 from pto_buf.slots.program import Op, Program
 
-MOST_PENDING = 15
+MOST_PENDING = MOST_TRIPS
 """What a counter of signals holds."""
-
-_AHEAD = 5
-"""Trips that a sender may be ahead where only its counter holds it back."""
 
 _LEFT_ALONE = 13
 """How much of a counter may be filled by signals that are sent ahead of a loop, of one round after the other."""
+
+_MOST_AGAIN = _LEFT_ALONE // 3
+"""The largest lag in an inner loop, which is entered again: signals of three rounds may be pending."""
+
+_AHEAD_AGAIN = 5
+"""Trips of an inner loop that a sender may be ahead where only its counter holds it back."""
+
+_MOST_SHARED = MOST_PENDING // 2
+"""The largest lag of a signal whose sender may also be ahead, since only the same counter holds it back."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ class Handover:
     """One signal: `source` sends it on `pipe` behind node `after`, the other core waits on `waiting` before `before`.
 
     Nodes are named by their keys. Of a `lag` above 0, as many signals are sent before the loop `around` and heard
-    behind it. `outermost` is the outermost loop around both, if any. `why` is for people. `merged`: it also stands in
-    for another signal, and orders more than is needed.
+    behind it. `outermost` is the outermost loop around both, if any. `why` is for people, and so is
+    `lost`: why it orders more than is needed, if it does.
     """
 
     source: Core
@@ -52,7 +58,7 @@ class Handover:
     around: int | None
     outermost: int | None
     why: str
-    merged: bool = False
+    lost: str = ""
 
     @property
     def target(self) -> Core:
@@ -138,9 +144,13 @@ class _Planner:
             if inside is None:
                 return Unordered(earlier.op.key, later.op.key)
             block, one, other = inside
+            most = _MOST_AGAIN if depth else MOST_PENDING
+            lost = _too_far(earlier, later, most, depth) if trips > most else ""
+            trips = min(trips, most)
             if trips == 1 and fork.block is not None and depth == len(fork.loops) - 1:
                 block, one, other = fork.block, fork.one, fork.other
-            self._need(earlier, later, block, (one, other), trips, loop.key if trips > 1 else fork.loops[0].key)
+            around = loop.key if trips > 1 else fork.loops[0].key
+            self._need(earlier, later, block, (one, other), trips, around, lost)
             return None
         return None
 
@@ -148,12 +158,19 @@ class _Planner:
         return self.distances.meet(one.window, other.window, loops)
 
     def _need(
-        self, earlier: _Touch, later: _Touch, block: int, ends: tuple[int, int], lag: int, around: int | None
+        self,
+        earlier: _Touch,
+        later: _Touch,
+        block: int,
+        ends: tuple[int, int],
+        lag: int,
+        around: int | None,
+        lost: str = "",
     ) -> None:
         why = _words(earlier, later, lag)
         for pipe in earlier.op.pipes:
             for waiting in later.op.pipes:
-                self.needs.setdefault(Need(block, earlier.core, pipe, waiting, *ends, lag, around, why))
+                self.needs.setdefault(Need(block, earlier.core, pipe, waiting, *ends, lag, around, why, lost))
 
     # --- signals ---
 
@@ -168,7 +185,7 @@ class _Planner:
             ends = nodes[need.after].key, nodes[need.before].key
             outermost = self._outermost(need.block)
             how = need.source, need.pipe, need.waiting
-            found.append(Handover(*how, *ends, need.lag, need.around, outermost, need.why, need.merged))
+            found.append(Handover(*how, *ends, need.lag, need.around, outermost, need.why, need.lost))
         return found
 
     def _strongest(self) -> list[Need]:
@@ -184,17 +201,20 @@ class _Planner:
     def _held_back(self, signals: list[Need]) -> list[Need]:
         """Adds what keeps the sender of each signal from running ahead by more than a counter holds."""
         found = list(signals)
-        for signal in signals:
-            again = signal.lag > 1 and signal.around != self._outermost(
-                signal.block
-            )  # it is sent ahead again and again
+        for number, signal in enumerate(signals):
+            outermost = self._outermost(signal.block)
+            again = signal.lag > 1 and signal.around != outermost  # it is sent ahead again and again
             runs = runs_at_most(self.blocks.loops[signal.block])
             if runs is not None and runs * (1 + again * signal.lag) + signal.lag <= MOST_PENDING:
                 continue
             if not self._is_held(signal, found):
-                around = signal.around if again else self._outermost(signal.block)
+                lag = min(signal.lag, _MOST_SHARED)
+                if lag < signal.lag:
+                    lost = f"{signal.why}: only {lag}, since its counter also says how far the sender is ahead"
+                    found[number] = replace(signal, lag=lag, lost=lost)
+                ahead = _AHEAD_AGAIN if again else MOST_PENDING - lag
                 ends = signal.before, signal.after
-                found.append(self._credit(signal, signal.block, ends, _AHEAD, around))
+                found.append(self._credit(signal, signal.block, ends, ahead, signal.around if again else outermost))
             elif again:
                 home = self.blocks.loop_home(signal.block)
                 assert home is not None
@@ -221,7 +241,15 @@ class _Planner:
             return any(other.block in above for other in others)
         pipes = signal.waiting, signal.pipe
         back = any((other.pipe, other.waiting) == pipes and other.block in above for other in others)
-        return back or self.ways.lead(others, signal.block, signal.before, signal.after, _AHEAD)
+        return back or self.ways.lead(others, signal.block, signal.before, signal.after, MOST_PENDING)
+
+
+def _too_far(earlier: _Touch, later: _Touch, most: int, depth: int) -> str:
+    why = "in an inner loop, which may be entered again at once" if depth else "as many as can be counted"
+    return (
+        f"the {later.core} core is held at most {most} trips ahead of the {earlier.core} core, {why}: "
+        f"places of '{later.window.array.name}' for more trips are of no use"
+    )
 
 
 def _words(earlier: _Touch, later: _Touch, lag: int) -> str:
@@ -238,12 +266,14 @@ def _words(earlier: _Touch, later: _Touch, lag: int) -> str:
 
 def _fitted(signals: list[Need], most: int) -> list[Need]:
     """As many as there are counters: of signals alike, two that lie next to each other become one."""
+    lost = f"one signal has to do for several, since there are {most}"
     while len(signals) > most:
         pair = next(_alike(signals), None)
         if pair is None:
             return signals
         one, other = pair
-        joined = replace(one, after=max(one.after, other.after), before=min(one.before, other.before), merged=True)
+        ends = {"after": max(one.after, other.after), "before": min(one.before, other.before)}
+        joined = replace(one, **ends, lost=f"{lost}: {one.why}")
         signals = [*(signal for signal in signals if signal not in pair), joined]
     return signals
 

@@ -10,7 +10,7 @@ class Need:
     """What `pipe` of core `source` did up to node `after` is over before `waiting` of the other core does `before`.
 
     Positions are those of nodes in the block with that number. `lag` counts trips; `around` is the key of the loop
-    before which as many signals are sent ahead. `merged`: it stands in for other needs too.
+    before which as many signals are sent ahead. `lost` says why it orders more than is needed, if it does.
     """
 
     block: int
@@ -22,4 +22,4 @@ class Need:
     lag: int
     around: int | None
     why: str
-    merged: bool = False
+    lost: str = ""
