@@ -26,7 +26,7 @@ from pto_buf.kept import Keeps, changed
 from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.grouping import Grouping, trip_count
 from pto_buf.lowering.plan_memory import functions, plan_of
-from pto_buf.schedule.collect import SLOT_SET, TILE, Body, Grant, Kernel, Where, is_innermost, steps_of
+from pto_buf.schedule.collect import SLOT_SET, TENSOR, TILE, Body, Grant, Kernel, Where, is_innermost, steps_of
 from pto_buf.schedule.grouping import Clash
 from pto_buf.schedule.widen import widen_sets
 from pto_buf.slots.build import STAGE_ATTRIBUTE
@@ -158,6 +158,8 @@ def _explained(clash: Clash[Where], widen: bool) -> tuple[str, tuple[Note, ...],
         help = f"with more slots in {later.name}, the next trip taking the next one, it would not"
     elif later.name.startswith(TILE) and not widen:
         help = f"there is no room for more slots of {later.name}: a smaller tile would make some"
+    elif later.name.startswith(TENSOR):
+        help = f"with more places in {later.name}, the next trip taking the next one, it would not"
     return reason, notes, help
 
 

@@ -5,6 +5,11 @@ import random
 import pytest
 
 from pto_buf.dialect.ptobuf import AllocSlotsOp
+from pto_buf.dialect.slot_op import SlotOp
+from pto_buf.errors import collecting_warnings
+from pto_buf.lowering.schedule import SchedulePass
+from pto_buf.universe import make_context
+from support.kernel_text import ir
 from support.scheduling import STAGE, check_same, pipe, same, scheduled, stages, words
 from support.vec_text import kernel
 from support.walk import Slot, walk
@@ -62,6 +67,32 @@ def test_a_tile_of_the_compilers_gets_a_slot_for_each_trip():
     # the same work on the same data, but for the slots of the tiles
     rows = [{key: value for key, value in run.holds.items() if isinstance(key, tuple)} for run in (source, found)]
     assert rows[0] == rows[1]
+
+
+MIXED = """
+@pl.jit.incore
+def k(
+    a: pl.Tensor[[16, 16], pl.FP16], w: pl.InOut[pl.Tensor[[64, 16], pl.FP32]], n: pl.Scalar[pl.INDEX],
+):
+    left = pl.move(pl.load(a, [0, 0], [16, 16], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Left)
+    right = pl.move(pl.load(a, [0, 0], [16, 16], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Right)
+    for i in pl.pipeline(n, stage=2):
+        pl.store(pl.matmul(left, right), [ROW, 0], w)
+        x = pl.load(w, [ROW, 0], [16, 16])
+"""
+
+
+@pytest.mark.parametrize(("row", "together"), [("0", False), ("i % 2 * 16", True), ("i // 2 % 2 * 16", False)])
+def test_places_of_a_tensor_that_trips_take_in_turn_let_them_run_side_by_side(row: str, together: bool):
+    module = ir(MIXED.replace("ROW", row))
+    with collecting_warnings() as said:
+        SchedulePass().apply(make_context(), module)
+    assert [one.help for one in said] == [
+        "with more places in tensor 'w', the next trip taking the next one, it would not"
+    ] * (not together)
+    found = [op.name.removeprefix("ptobuf.") for op in module.walk() if isinstance(op, SlotOp)][4:]
+    trips = ["matmul_into", "store", "load_into"]
+    assert found[: 2 * len(trips)] == ([op for op in trips for _ in range(2)] if together else trips)
 
 
 def test_without_room_for_more_slots_the_user_is_told():

@@ -149,7 +149,11 @@ def rows(factor: int, amount: int = 0) -> Term:
         (window(Apply(Fn.ADD, N, rows(16)), 16),) * 2 + (1, False),
         (window(Const(0), 16, Apply(Fn.MUL, ITER, Const(128))),) * 2 + (1, False),
         (window(Const(0), 16, Apply(Fn.MUL, ITER, Const(64))),) * 2 + (1, True),
-        (window(Apply(Fn.REMU, ITER, Const(2)), 1),) * 2 + (1, True),
+        (window(Apply(Fn.REMU, ITER, Const(2)), 1),) * 2 + (1, False),
+        (window(Apply(Fn.REMU, ITER, Const(2)), 1),) * 2 + (2, True),
+        (window(Apply(Fn.REMU, ITER, Const(2)), 2),) * 2 + (1, True),
+        (window(Apply(Fn.MUL, Apply(Fn.REMS, ITER, Const(3)), Const(16)), 16),) * 2 + (2, False),
+        (window(Apply(Fn.MUL, Apply(Fn.REMS, ITER, Const(3)), Const(16)), 16),) * 2 + (3, True),
     ],
 )
 def test_windows(first: Window, second: Window, distance: int, expected: bool):

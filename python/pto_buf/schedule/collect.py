@@ -28,8 +28,8 @@ from pto_buf.source import place_of
 Where = Term | Window | None
 """A slot by its index, or a window of a tensor; None for the whole tensor."""
 
-SLOT_SET, TILE = "slot set", "the compiler's tile"
-"""What sets of the user's and of the compiler's are called."""
+SLOT_SET, TILE, TENSOR = "slot set", "the compiler's tile", "tensor"
+"""What sets of the user's and of the compiler's are called, and what lies in global memory."""
 
 _STRUCTURE = (scf.ForOp, scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
@@ -140,7 +140,7 @@ class Kernel:
         for operand, value in op.named_operands():
             if operand.kind is Kind.VIEW:
                 tensor, window = self._window(value)
-                name = f"tensor '{tensor.name_hint or tensor.index}'"
+                name = f"{TENSOR} '{tensor.name_hint or tensor.index}'"
                 yield Use(step, -1 - tensor.index, name, window, operand.role, _spelt(op), place_of(op))
 
     def _window(self, view: SSAValue) -> tuple[BlockArgument, Window | None]:

@@ -97,16 +97,17 @@ def may_overlap(first: Window, second: Window, trips: Trips, distance: int) -> b
     def is_apart(low: Term, size: Term, other: Term, extent: Term) -> bool:
         here, there = atoms.form(trips.at(low)), atoms.form(trips.later(other, distance))
         end, far_end = here + atoms.form(trips.at(size)), there + atoms.form(trips.later(extent, distance))
-        return _is_at_most(atoms, end, there) or _is_at_most(atoms, far_end, here)
+        before, behind = end - there, far_end - here
+        decider = _decider(atoms, before, behind)
+        # In one case it may lie before and in another one behind: places that take turns do.
+        return all(
+            known or all(also for also, _ in decider.not_positive(facts, behind))
+            for known, facts in decider.not_positive(NO_FACTS, before)
+        )
 
     sides = zip(first.offsets, first.sizes, second.offsets, second.sizes, strict=True)
     return not any(is_apart(*side) for side in sides)
 
 
-def _is_at_most(atoms: Atoms, left: Linear, right: Linear) -> bool:
-    gap = left - right
-    return all(known for known, _ in _decider(atoms, gap).not_positive(NO_FACTS, gap))
-
-
-def _decider(atoms: Atoms, form: Linear) -> Decider:
-    return Decider(Reasoner(atoms, {}, _HORIZON, demands(atoms, [form])))
+def _decider(atoms: Atoms, *forms: Linear) -> Decider:
+    return Decider(Reasoner(atoms, {}, _HORIZON, demands(atoms, forms)))
