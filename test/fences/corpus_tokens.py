@@ -29,9 +29,9 @@ def back_edge() -> SlotText:
     return kernel
 
 
-def products(accumulate: bool) -> SlotText:
+def products(accumulate: bool, arch: str = "a3") -> SlotText:
     """B04, B100: each product in the slot that the one before does not use, drained while the next is computed."""
-    kernel = SlotText(X=(1, "mat"), A=(1, "left"), B=(1, "right"), C=(2, "acc"))
+    kernel = SlotText(X=(1, "mat"), A=(1, "left"), B=(1, "right"), C=(2, "acc"), arch=arch)
     kernel.load("X")
     kernel.extract("A", "X")
     kernel.extract("B", "X")

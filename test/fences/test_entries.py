@@ -1,6 +1,7 @@
 """What entries of the collection ask for beyond being right and parallel: counts, ids, places and refusals."""
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import pairwise
 
 import pytest
@@ -11,7 +12,7 @@ from xdsl.dialects.scf import ForOp
 from fences.corpus import CASES
 from fences.corpus_data import gemm, same_pipe
 from fences.corpus_parts import product
-from fences.corpus_tokens import either_arm
+from fences.corpus_tokens import either_arm, products
 from pto_buf.check.build import build as read
 from pto_buf.check.checker import check
 from pto_buf.check.concrete import Choice, steps_of
@@ -144,9 +145,13 @@ def test_b62_an_op_that_does_not_say_what_it_does_is_refused():
 
 
 @pytest.mark.parametrize(("arch", "barriers"), [("a3", 1), ("a5", 0)])
-def test_b64_a_pipe_gets_a_barrier_where_the_target_does_not_order_it(arch: str, barriers: int):
-    found = [op for op in lowered(same_pipe(arch))[0].walk() if isinstance(op, BarrierOp) and op.pipe.data is Pipe.V]
-    assert len(found) == barriers
+@pytest.mark.parametrize(("make", "pipe"), [(same_pipe, Pipe.V), (partial(products, True), Pipe.M)])
+def test_b64_a_pipe_gets_a_barrier_where_the_target_does_not_order_it(
+    make: Callable[[str], SlotText], pipe: Pipe, arch: str, barriers: int
+):
+    module, _ = lowered(make(arch))
+    assert sum(isinstance(op, BarrierOp) and op.pipe.data is pipe for op in module.walk()) == barriers
+    assert check(kernel_of(module)).status is Status.PROVEN
 
 
 @pytest.mark.parametrize(("name", "sums"), [("B67", 1), ("B71", 2), ("B98", 1)])

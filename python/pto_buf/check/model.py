@@ -20,10 +20,5 @@ class Model:
 
 
 def model_of(target: Target, *, entry: bool = True, global_raw: bool = False) -> Model:
-    """The model of a target.
-
-    On a5 the matrix unit orders its own accumulations: hand-written a5 kernels have no barrier between them, and of the
-    assembler's two fence inserters one places none.
-    """
-    more = frozenset({Pipe.M}) if target.name == "a5" else frozenset[Pipe]()
-    return Model(target.ordered_pipes | more, global_raw, entry, broadcast=target.name != "a5")
+    """The model of a target."""
+    return Model(target.ordered_pipes, global_raw, entry, broadcast=target.name != "a5")

@@ -35,8 +35,7 @@ class Values:
         self._on_chip = [OnChip(target) for _ in homes]
         sizes = {space: self._on_chip[0].size(space) for space in target.capacity} if homes else {}
         self._history = [History(sizes) for _ in homes]
-        ordered = target.ordered_pipes | frozenset([Pipe.M] if target.name == "a5" else [])
-        self._overlapping = frozenset(pipe for pipe in Pipe if ahead is not None and pipe not in ordered)
+        self._overlapping = frozenset(pipe for pipe in Pipe if ahead is not None and pipe not in target.ordered_pipes)
         self._ahead = ahead
         self._begun: dict[tuple[int, Pipe], list[tuple[Exec, _Results | None]]] = {}
         """What overlaps, with its results where it has read."""
