@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.ptobuf import EventOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
-from pto_buf.fences.ids import Lanes, Shortage, number_events
+from pto_buf.fences.ids import Lanes, Reserved, Shortage, number_events
 from pto_buf.hw import EVENT_IDS, Target
 from pto_buf.lowering.fenced import read_fenced, reserved_flags
 from pto_buf.source import place_of
@@ -33,24 +33,25 @@ class AllocateEventsPass(ModulePass):
 def _allocate(function: FuncOp, target: Target) -> None:
     events, body = read_fenced(function, target)
     specs = [event.event.type.data for event in events]
-    found = number_events(
-        [Lanes(spec.src, spec.dst, spec.lanes) for spec in specs], body, reserved_flags(function, target)
-    )
+    reserved = reserved_flags(function, target)
+    found = number_events([Lanes(spec.src, spec.dst, spec.lanes) for spec in specs], body, reserved)
     if isinstance(found, Shortage):
-        raise _short(function, found, events)
+        raise _short(function, found, events, reserved)
     for number, event in enumerate(events):
         ids = list(range(found[number], found[number] + specs[number].lanes))
         event.properties["ids"] = DenseArrayBase.from_list(i64, ids)
 
 
-def _short(function: FuncOp, short: Shortage, events: Sequence[EventOp]) -> DiagnosticError:
+def _short(function: FuncOp, short: Shortage, events: Sequence[EventOp], reserved: Reserved) -> DiagnosticError:
     mine = [
         event for event in events if (event.event.type.data.src, event.event.type.data.dst) == (short.src, short.dst)
     ]
+    taken = sum((src, dst) == (short.src, short.dst) for src, dst, _ in reserved)
+    there = f"{EVENT_IDS}, of which others use {taken}" if taken else f"{EVENT_IDS}"
     names = ", ".join(f"{event.event_name.data} ({event.event.type.data.lanes})" for event in mine)
     return DiagnosticError.at(
         place_of(function),
-        f"fences from {short.src} to {short.dst} need {short.wanted} event ids at once, there are {EVENT_IDS}: {names}",
+        f"fences from {short.src} to {short.dst} need {short.wanted} event ids at once, there are {there}: {names}",
         kind="event-ids",
         help="use fewer slots in the sets that these fences guard",
     )

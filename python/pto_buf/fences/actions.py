@@ -8,7 +8,7 @@ from pto_buf.fences.groups import Member, RingGroup
 from pto_buf.fences.handshake import handovers
 from pto_buf.fences.once import Mover, Once
 from pto_buf.fences.phases import Closing
-from pto_buf.fences.pools import PoolFences
+from pto_buf.fences.pools import Pool, PoolFences
 from pto_buf.fences.rings import Do, Hand, RingEvent, Use, pass_order
 from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe
@@ -35,6 +35,8 @@ class PlannedEvent:
     dst: Pipe
     lanes: int
     why: str
+    pool: Pool | None = None
+    """Whose ring it is of; of several, that of the first."""
     returns: bool = False
     """Only there so that an id serves again."""
 
@@ -180,7 +182,8 @@ def _describe(group: RingGroup, event: RingEvent, lanes: int) -> PlannedEvent:
     why = f"{hazard} on {group.name} ({first.fences.pool.sets[0].tile.space.buffer}): {before}, then {lease}{after}"
     if others:
         why += f"; so for {', '.join(member.fences.pool.name for member in others)}"
-    return PlannedEvent(f"{group.name}.{event.hand}.{event.src}.{event.dst}", event.src, event.dst, lanes, why)
+    name = f"{group.name}.{event.hand}.{event.src}.{event.dst}"
+    return PlannedEvent(name, event.src, event.dst, lanes, why, first.fences.pool)
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,22 @@
 """Making do with eight ids for each pair of pipes.
 
-When the rings need more: rings that stand apart in time share their events; then the ring with the most lanes for the
-short pair gives up one at a time (slots k and k + lanes then share a lane, which is right where no two leases of a lane
-are ever live together); then it orders its pool by regions, on one lane; and when nothing else is left, the last one
-hands over by handshake. Whatever is given up is said.
+When the rings need more: rings that stand apart in time share their events; then two events that stand side by side
+become one; then the ring with the most lanes for the short pair gives up one at a time (slots k and k + lanes then
+share a lane, which is right where no two leases of a lane are ever live together); then it orders its pool by regions,
+on one lane; and when nothing else is left, the last one hands over by handshake. Whatever is given up is said.
 """
 
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pto_buf.fences.actions import Action, PlannedEvent, Planner
 from pto_buf.fences.groups import Member, RingGroup, joined, ring_groups
 from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events
 from pto_buf.fences.implied import implied, remaining
 from pto_buf.fences.loss import Lost
+from pto_buf.fences.merge import Merge, Merger
 from pto_buf.fences.once import Mover
 from pto_buf.fences.outline import outline
 from pto_buf.fences.pools import PoolFences, cost_of, region_rings
@@ -22,6 +24,8 @@ from pto_buf.fences.reduction import Body, Ends, Everything, Nest, Signal, Work,
 from pto_buf.fences.rehearsal import holds
 from pto_buf.fences.rings import Placed, uses_of
 from pto_buf.fences.tree import Tree
+from pto_buf.fences.turns import in_turns
+from pto_buf.hw import EVENT_IDS
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,18 @@ class Fitted:
 class _Search:
     """The pools and rings as they stand, while more and more is given up."""
 
-    def __init__(self, fenced: Sequence[PoolFences], reduce: bool):
+    def __init__(self, fenced: Sequence[PoolFences], tree: Tree, reduce: bool):
         self.reduce = reduce
+        self.tree = tree
         self.pools = {fences.pool.key: fences for fences in fenced}
         self.groups = ring_groups(fenced)
         self.lost: dict[Hashable, Lost] = {}
+        self.merges: list[tuple[Merge, Lost]] = []
+        """Events that are one, for the rings as they are now, and what that costs."""
+
+    @cached_property
+    def merger(self) -> Merger:
+        return Merger(self.tree)
 
     def planned(self, mover: Mover | None) -> Planner:
         """All sets and waits of what is left."""
@@ -48,9 +59,12 @@ class _Search:
         planner.handshakes(list(self.pools.values()))
         for group in self.groups:
             planner.ring(group)
+        for merge, _ in self.merges:
+            self.merger.apply(planner.events, planner.actions, merge)
         return planner
 
-    def give_up(self, short: Shortage) -> None:
+    def give_up(self, short: Shortage) -> bool:
+        """Gives up some overlap for ids between these pipes. Returns whether there was any left to give up."""
         pair = f"{short.src} to {short.dst} has too few event ids"
         together = joined(self.groups, short.src, short.dst)
         if together is not None:
@@ -59,17 +73,71 @@ class _Search:
             reason = f"waits for the end of {first.name}, whose events it takes over, since {pair}"
             cost = "its first leases wait for the last ones there"
             self.lost[first.key, "joined"] = Lost(others[0].sets[0], ", ".join(o.name for o in others), reason, cost)
-            return
-        wanting = [group for group in self.groups if group.joins(short.src, short.dst)]
-        _, group = max(enumerate(wanting), key=lambda entry: (entry[1].lanes, entry[0]))
-        fewer = _narrower(group)
-        if fewer is not None:
+            self.merges.clear()
+            return True
+        over = max(1, short.wanted - EVENT_IDS)
+        if self._merge(short, over, pair):
+            return True
+        self.merges.clear()
+        if self._narrow(short, over, pair):
+            return True
+        turns = in_turns(self.groups, short.src, short.dst)
+        if turns is not None:
+            self.groups, made = turns
+            self._take_turns(made, pair)
+            return True
+        rings = [group for group in self.groups if group.joins(short.src, short.dst)]
+        for member in rings[-1].members if rings else ():
+            self._by_region(member.fences, pair)
+        return bool(rings)
+
+    def _merge(self, short: Shortage, over: int, pair: str) -> bool:
+        """Makes one event of two, until there are so many lanes fewer. Returns whether there was anything to do."""
+        planner, before = self.planned(None), len(self.merges)
+        while over > 0:
+            merge = self.merger.cheapest(planner.events, planner.actions, short.src, short.dst)
+            if merge is None:
+                break
+            self.merges.append((merge, self._merged(planner.events, merge, pair)))
+            over -= planner.events[merge.other].lanes
+            self.merger.apply(planner.events, planner.actions, merge)
+        return len(self.merges) > before
+
+    def _narrow(self, short: Shortage, over: int, pair: str) -> bool:
+        """Takes lanes from the rings that have the most, until there are so many fewer, or no other one can go."""
+        narrowed = False
+        while over > 0:
+            rings = [group for group in self.groups if group.joins(short.src, short.dst)]
+            _, group = max(enumerate(rings), key=lambda entry: (entry[1].lanes, entry[0]), default=(0, None))
+            fewer = None if group is None else _narrower(group)
+            if group is None or fewer is None:
+                break
+            narrowed = True
+            over -= group.lanes - fewer.lanes
             self.groups = tuple(fewer if other is group else other for other in self.groups)
             for member in fewer.members:
                 self._narrowed(member, pair)
-            return
-        for member in group.members:
-            self._by_region(member.fences, pair)
+        return narrowed
+
+    @staticmethod
+    def _merged(events: Sequence[PlannedEvent], merge: Merge, pair: str) -> Lost:
+        one, other = events[merge.event], events[merge.other]
+        assert one.pool is not None and other.pool is not None
+        reason = f"shares its flags from {one.src} to {one.dst} with {one.pool.name}, since {pair}"
+        held = (
+            f"1 operation of {one.dst} waits" if merge.waiting == 1 else f"{merge.waiting} operations of {one.dst} wait"
+        )
+        cost = f"{held} for {merge.awaited} of {one.src} more than needed"
+        return Lost(other.pool.sets[0], other.pool.name, reason, cost)
+
+    def _take_turns(self, made: Sequence[RingGroup], pair: str) -> None:
+        for group in made:
+            first, *others = (member.fences.pool for member in group.members)
+            self.lost.pop((first.key, "turns"), None)
+            for other in others:
+                reason = f"its leases take turns with those of {first.name} on one lane for both, since {pair}"
+                cost = "each waits for the one before"
+                self.lost[other.key, "turns"] = Lost(other.sets[0], other.name, reason, cost)
 
     def _narrowed(self, member: Member, pair: str) -> None:
         pool, lanes = member.fences.pool, member.placed.lanes
@@ -82,7 +150,8 @@ class _Search:
         self.groups = tuple(
             group for group in self.groups if all(member.fences.pool.key != fences.pool.key for member in group.members)
         )
-        self.lost.pop((fences.pool.key, "lanes"), None)
+        for what in ("lanes", "turns"):
+            self.lost.pop((fences.pool.key, what), None)
         reason = f"{pair} for a ring"
         known = self.pools[fences.pool.key]
         fewer = region_rings(known, reason)
@@ -93,19 +162,20 @@ class _Search:
 
 
 def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved, *, reduce: bool = True) -> Fitted:
-    """Plans all rings and handshakes; takes lanes, then rings, away until the ids that are not reserved suffice.
+    """Plans all rings and handshakes; gives overlap up until the ids that are not reserved suffice, if they ever do.
 
     With `reduce`, what others imply may go for that.
     """
-    search = _Search(fenced, reduce)
-    while True:
+    search = _Search(fenced, tree, reduce)
+    planner = search.planned(None)
+    while (short := _shortage(planner, tree, reserved, search.reduce)) is not None and search.give_up(short):
         planner = search.planned(None)
-        short = _shortage(planner, tree, reserved, search.reduce)
-        if short is None:
-            planner, outside = _inside(planner, search, tree, reserved)
-            lost = (*search.lost.values(), *outside, *_returns(planner, search.groups))
-            return Fitted(tuple(search.pools.values()), planner, lost)
-        search.give_up(short)
+    outside: Sequence[Lost] = ()
+    if short is None:
+        planner, outside = _inside(planner, search, tree, reserved)
+    merged = (lost for _, lost in search.merges)
+    lost = (*search.lost.values(), *merged, *outside, *_returns(planner, search.groups))
+    return Fitted(tuple(search.pools.values()), planner, lost)
 
 
 def _inside(planner: Planner, search: _Search, tree: Tree, reserved: Reserved) -> tuple[Planner, Sequence[Lost]]:
@@ -160,27 +230,24 @@ def _keeps_promise(fences: PoolFences, placed: Placed) -> bool:
 
 
 def _shortage(planner: Planner, tree: Tree, reserved: Reserved, reduce: bool) -> Shortage | None:
-    """Whether the ids are too few. Marks what others imply, or adds the returns, where that makes them enough."""
-    found = _numbered(planner.events, planner.actions, tree, reserved)
-    if not isinstance(found, Shortage) or (reduce and _mark(planner, tree, reserved)):
+    """How far the ids are too few. Marks what others imply, or adds the returns, where that makes them enough."""
+    short = _numbered(planner.events, planner.actions, tree, reserved)
+    if not isinstance(short, Shortage):
         return None
+    found = implied(tree, planner.events, planner.actions) if reduce else None
+    if found is not None and found.any:
+        short = _numbered(planner.events, found.actions, tree, reserved)
+        if not isinstance(short, Shortage):
+            planner.actions = list(found.actions)
+            return None
     kept, lanes, body = _reduced(planner.events, planner.actions, tree)
     returns = missing_returns(lanes, body, reserved)
     if not returns:
-        return found
+        return short
     for missing in returns:
         planner.come_back(kept[missing.waited], kept[missing.set_again])
     again = _numbered(planner.events, planner.actions, tree, reserved)
     return again if isinstance(again, Shortage) else None
-
-
-def _mark(planner: Planner, tree: Tree, reserved: Reserved) -> bool:
-    """Marks what others imply, if that makes the ids enough."""
-    found = implied(tree, planner.events, planner.actions)
-    if not found.any or isinstance(_numbered(planner.events, found.actions, tree, reserved), Shortage):
-        return False
-    planner.actions = list(found.actions)
-    return True
 
 
 def reduced(

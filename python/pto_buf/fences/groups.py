@@ -9,7 +9,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from pto_buf.fences.pools import PoolFences
-from pto_buf.fences.rings import Ends, Placed, RingEvent, Use, inner_uses, with_ends
+from pto_buf.fences.rings import Ends, Hand, Placed, RingEvent, Use, inner_uses, with_ends
 from pto_buf.fences.tree import last_key
 from pto_buf.hw import Pipe
 
@@ -64,6 +64,11 @@ class RingGroup:
         return any((event.src, event.dst) == (src, dst) for event in self.placed.ring.events)
 
     @property
+    def comes_round(self) -> bool:
+        """Whether each lease hands on what the next one has to wait for."""
+        return any(event.hand is Hand.FREE for event in self.placed.ring.events)
+
+    @property
     def kind(self) -> Hashable:
         """Equal for rings that can share their events, where they stand apart in time."""
         return self.placed.ring, self.lanes, self.ends
@@ -94,7 +99,7 @@ def joined(groups: Sequence[RingGroup], src: Pipe, dst: Pipe) -> tuple[tuple[Rin
     """
     ended: dict[Hashable, list[int]] = {}
     for number, group in enumerate(groups):
-        if not group.joins(src, dst):
+        if not group.joins(src, dst) or not group.comes_round:
             continue
         alike = ended.setdefault(group.kind, [])
         host = next((other for other in alike if groups[other].last < group.first), None)
