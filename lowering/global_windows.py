@@ -17,7 +17,18 @@ from pto_buf.tile import DTYPE_BITS
 
 
 def global_windows(built: Built) -> Windows:
-    """Of each tile op what it touches of the arrays that any of them writes.
+    """Of each tile op what it touches of the arrays that any of them writes."""
+    found = all_windows(built)
+    written = {window.array for windows in found.values() for window in windows if window.writes}
+    return {
+        key: kept
+        for key, windows in found.items()
+        if (kept := tuple(window for window in windows if window.array in written))
+    }
+
+
+def all_windows(built: Built) -> Windows:
+    """Of each tile op what it touches of arrays.
 
     Each pointer argument is an array of its own. A pointer that is worked out otherwise is left to the checker.
     """
@@ -29,12 +40,7 @@ def global_windows(built: Built) -> Windows:
             windows = tuple(window for window in touched if window is not None)
             if windows:
                 found[key] = windows
-    written = {window.array for windows in found.values() for window in windows if window.writes}
-    return {
-        key: kept
-        for key, windows in found.items()
-        if (kept := tuple(window for window in windows if window.array in written))
-    }
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,8 @@
-"""`ptobuf-verify-slots`: checks the slot protocol on every path of every kernel, for all trip counts."""
+"""`ptobuf-verify-slots`: checks the slot protocol on every path of every kernel, for all trip counts.
+
+Also that windows of global memory lie inside of it, as far as constants say. Where that depends on how far a loop gets
+whose end is an argument, it is a warning.
+"""
 
 from dataclasses import dataclass
 
@@ -7,11 +11,13 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
-from pto_buf.errors import Diagnostic, DiagnosticError
+from pto_buf.errors import Diagnostic, DiagnosticError, warn
 from pto_buf.kept import Keeps, kept
+from pto_buf.lowering.global_windows import all_windows
 from pto_buf.lowering.plan_memory import functions
 from pto_buf.slots.build import build
 from pto_buf.slots.leases import Verdict, analyse
+from pto_buf.slots.strays import strays
 
 
 @dataclass(frozen=True)
@@ -28,10 +34,23 @@ class VerifySlotsPass(ModulePass, Keeps):
         for function in functions(op):
             try:
                 wrong += kept(function, verdict_of).errors
+                wrong += _strays(function)
             except DiagnosticError as err:
                 wrong += err.diagnostics
         if wrong:
             raise DiagnosticError(*wrong)
+
+
+def _strays(function: FuncOp) -> list[Diagnostic]:
+    """The windows that leave their array in every run. Warns of those that do so if loops get that far."""
+    built = kept(function, build)
+    wrong: list[Diagnostic] = []
+    for found in strays(built.program, all_windows(built)):
+        if found.sure:
+            wrong.append(Diagnostic(str(found), found.op.place, kind="shape-or-dtype"))
+        else:
+            warn(found.op.place, str(found), help="use a number that stays inside", kind="shape-or-dtype")
+    return wrong
 
 
 def verdict_of(function: FuncOp) -> Verdict:
