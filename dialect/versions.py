@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, ModuleOp, i64
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation
 from xdsl.rewriter import Rewriter
 
@@ -183,7 +183,7 @@ def _retype_base(op: SetFftsOp, version: Version) -> None:
     function = op.parent_op()
     if not isinstance(base, BlockArgument) or base.type == type or not isinstance(function, FuncOp):
         return
-    if base.block is function.body.block and len(tuple(base.uses)) == 1:
+    if base.block is function.body.block and all(isinstance(use.operation, SetFftsOp | CallOp) for use in base.uses):
         Rewriter.replace_value_with_new_type(base, type)
         function.function_type = FunctionType.from_lists(base.block.arg_types, function.function_type.outputs.data)
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from pto_buf.called import uncalled
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
 from pto_buf.check.words import diagnostics
@@ -16,7 +16,7 @@ from pto_buf.source import place_of
 
 @dataclass(frozen=True)
 class CheckSyncPass(ModulePass):
-    """Checks every function of a module and changes none.
+    """Checks every function of a module, with what it calls, and changes none.
 
     Raises DiagnosticError with everything that is wrong, and for what could not be proven unless `allow_unproven`.
     """
@@ -33,9 +33,7 @@ class CheckSyncPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found = Collector()
-        for function in op.body.block.ops:
-            if not isinstance(function, func.FuncOp) or not function.body.blocks:
-                continue
+        for function in uncalled(op):
             try:
                 verdict = check(function, global_raw=self.gm_raw == "flag")
             except DiagnosticError as err:

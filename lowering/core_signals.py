@@ -83,7 +83,7 @@ def _numbered(function: FuncOp, handovers: Sequence[Handover]) -> list[int]:
             raise DiagnosticError.at(
                 place_of(function),
                 f"the {core} core would need {wanted} signals to the other one, there are {SIGNALS}",
-                help="let fewer different ops of one core touch what the other core touches too",
+                help="let fewer ops of one core touch what the other core touches too, or put fewer trips side by side",
                 kind="signals",
             )
     return found

@@ -3,16 +3,20 @@
 A block has two vector cores, and both run the vector section. A kernel that does not ask which of them it is on was
 not written to share its work: then the first one does it, and the second one only sends and hears the signals, as the
 cube core expects of both. On a2a3 the function's first parameter, `%ffts`, is where signals between cores live.
+
+The assembler turns a `while` into jumps, which it has no room for in a section. A part with one becomes a function
+that the section calls.
 """
 
 from dataclasses import dataclass
+from itertools import count
 from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.arith import CmpiOp, ConstantOp
 from xdsl.dialects.builtin import FunctionType, IntegerAttr, MemRefType, ModuleOp, StringAttr, i64
-from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.dialects.scf import IfOp, YieldOp
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.dialects.scf import IfOp, WhileOp, YieldOp
 from xdsl.ir import Block, Operation, Region
 from xdsl.passes import ModulePass
 
@@ -61,12 +65,8 @@ def _join(name: str, cube: FuncOp, vector: FuncOp, target: Target) -> None:
     end.location = cube.location
     block.add_op(end)
     if target is A2A3:
-        base = block.insert_arg(FFTS, 0)
-        base.name_hint = "ffts"
-        first = SetFftsOp.create(operands=[base])
-        first.location = cube.location
-        assert block.first_op is not None
-        block.insert_op_before(first, block.first_op)
+        block.insert_arg(FFTS, 0).name_hint = "ffts"
+        _set_ffts(block, cube)
     joined = FuncOp(name, FunctionType.from_lists(block.arg_types, []), Region(block))
     joined.location = cube.location
     kept = {key: attr for key, attr in cube.attributes.items() if key not in (PART_OF, "pto.kernel_kind")}
@@ -76,6 +76,48 @@ def _join(name: str, cube: FuncOp, vector: FuncOp, target: Target) -> None:
     for part in (cube, vector):
         part.detach()
         part.erase()
+    for section in tuple(block.ops):
+        if isinstance(section, SectionCubeOp | SectionVectorOp) and any(
+            isinstance(op, WhileOp) for op in section.walk()
+        ):
+            _call_instead(section, joined)
+
+
+def _set_ffts(block: Block, at: Operation) -> None:
+    """Says first of all that the first argument of a block is where signals live."""
+    first = SetFftsOp.create(operands=[block.args[0]])
+    first.location = at.location
+    assert block.first_op is not None
+    block.insert_op_before(first, block.first_op)
+
+
+def _call_instead(section: SectionCubeOp | SectionVectorOp, kernel: FuncOp) -> None:
+    """Makes a function of what is in a section, and a call of it of the section."""
+    core = Core.CUBE if isinstance(section, SectionCubeOp) else Core.VECTOR
+    body, given = section.body.block, kernel.body.block.args
+    block = Block(arg_types=kernel.body.block.arg_types)
+    for new, old in zip(block.args, given, strict=True):
+        new.name_hint = old.name_hint
+        old.replace_uses_with_if(new, lambda use: section.is_ancestor(use.operation))
+    for op in tuple(body.ops):
+        op.detach()
+        block.add_op(op)
+    end = ReturnOp()
+    block.add_op(end)
+    if any(isinstance(op, SetFftsOp) for op in kernel.body.block.ops):
+        _set_ffts(block, section)
+    home = kernel.parent_op()
+    assert isinstance(home, ModuleOp)
+    taken = {op.sym_name.data for op in home.walk() if isinstance(op, FuncOp)}
+    wanted = f"{kernel.sym_name.data}_{core}"
+    name = next(name for more in count() if (name := wanted + "_" * more) not in taken)
+    called = FuncOp(name, FunctionType.from_lists(block.arg_types, []), Region(block), "private")
+    called.attributes["pto.kernel_kind"] = KernelKindAttr(core)
+    call = CallOp(name, list(given), [])
+    for op in (end, called, call):
+        op.location = section.location
+    body.add_op(call)
+    home.body.block.insert_op_before(called, kernel)
 
 
 def _body(part: FuncOp, block: Block) -> Block:

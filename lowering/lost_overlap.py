@@ -1,6 +1,7 @@
 """What becomes of overlap that a pass has to give up: it is told, or refused on request."""
 
 from collections.abc import Iterable, Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -11,10 +12,9 @@ from pto_buf.lowering.fenced import LOST
 
 def note_lost(function: FuncOp, lost: Sequence[str]) -> None:
     """Adds what is lost, in words, to what the function says of that."""
-    before = function.attributes.get(LOST)
-    words = [StringAttr(one) for one in lost]
-    if words:
-        function.attributes[LOST] = ArrayAttr([*(before if isinstance(before, ArrayAttr) else ()), *words])
+    before = cast(ArrayAttr[StringAttr], function.attributes.get(LOST, ArrayAttr[StringAttr]([])))
+    if lost:
+        function.attributes[LOST] = ArrayAttr([*before, *(StringAttr(one) for one in lost)])
 
 
 def tell_lost(lost: Iterable[tuple[Place | None, str]], *, fail: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
+from pto_buf.called import uncalled
 from pto_buf.check.build import build
 from pto_buf.check.certify import certificate, check_certificate, digest
 from pto_buf.check.checker import check, hints, integer_arguments, lost, timeline_of
@@ -62,7 +63,7 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wante
         raise UsageError("a certificate is for every run; --trip leaves some out", "leave out one of the two")
     target = None if arch is None else TARGETS[arch]
     flag = gm_raw == "flag"
-    kernels = [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
+    kernels = uncalled(module)
     if wanted.verify_certificate is not None:
         return _verify(kernels, source, wanted.verify_certificate, target, flag)
     own = _own_arguments(kernels, given)

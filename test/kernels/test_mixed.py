@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
+from xdsl.dialects.scf import WhileOp
 from xdsl.ir import Operation
 
 from pto_buf import compile
@@ -17,6 +19,7 @@ from pto_buf.dialect.versions import spell_for
 from pto_buf.hw import Pipe
 from pto_buf.kernel import Kernel
 from pto_buf.lowering.plan_memory import functions
+from pto_buf.machine.exec import kernel_named
 from pto_buf.printing import text_of
 from pto_buf.run import Case, load_cases, run_case
 from pto_buf.sim.orders import order_named
@@ -52,7 +55,7 @@ def test_values_are_right_in_every_order(case: Case, target: str, order: str):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_each_signal_is_needed(kernel: str, target: str):
     """In a run of five trips each place of a workspace is used again; in twenty without work a counter runs over."""
-    (whole,) = functions(module(kernel, target))
+    whole = compiled(kernel, target).function
     runs = [
         {"blocks": 5, "ROWS": 160, "KEYS": 320, "rounds": 2, "some": 5},
         {"blocks": 20, "ROWS": 640, "KEYS": 1280, "rounds": 1, "some": 0},
@@ -68,7 +71,7 @@ def test_each_signal_is_needed(kernel: str, target: str):
             if isinstance(op, CoreSignalOp) and _id(op) == id:
                 op.detach()
                 op.erase()
-        (less,) = functions(copy)
+        less = kernel_named(copy, kernel)
         assert any(check(less, scalars=run).status is Status.WRONG for run in known)
 
 
@@ -139,6 +142,29 @@ def test_the_second_vector_core_only_takes_part_in_signals(target: str):
     """Unless the kernel asks which one it is on: then both work."""
     assert "scf.if %is_first" in compiled("scaled_rows", target).pto
     assert "is_first" not in compiled("halves", target).pto
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_part_with_a_while_is_a_function_that_its_section_calls(target: str):
+    """Assemblers have no room for one in a section. What is called has the signals' base, too."""
+    finished = parse_text(make_context(), compiled("until_done", target).pto, "k.pto")
+    parts = {one.sym_name.data: one for one in functions(finished)}
+    assert list(parts) == ["until_done_cube", "until_done_vector", "until_done"]
+    whole = parts.pop("until_done")
+    assert not any(isinstance(op, WhileOp) for op in whole.walk())
+    calls = {type(op.parent_op()): op.callee.string_value() for op in whole.walk() if isinstance(op, CallOp)}
+    assert calls == {SectionCubeOp: "until_done_cube", SectionVectorOp: "until_done_vector"}
+    for part in parts.values():
+        assert isinstance(part.body.block.first_op, SetFftsOp) is (target == "a2a3")
+        assert str(part.sym_visibility) == '"private"'
+    assert check(whole).status is Status.PROVEN
+
+
+def test_all_functions_with_signals_are_respelt_together():
+    finished = parse_text(make_context(), compiled("until_done", "a2a3").pto, "k.pto")
+    spell_for(finished, (0, 56))
+    finished.verify()
+    assert text_of(finished).count("%ffts: !pto.ptr<i64>") == 3 and "memref" not in text_of(finished)
 
 
 @pytest.mark.parametrize("target", TARGETS)

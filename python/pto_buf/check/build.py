@@ -8,6 +8,7 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IndexType, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from pto_buf.called import with_calls_written_out
 from pto_buf.check.arrays import Arrays
 from pto_buf.check.hidden import settle_hidden
 from pto_buf.check.memory import Memory
@@ -52,7 +53,7 @@ _NOTHING = frozenset({"pto.set_ffts", "pto.cmo.cacheinvalid", "pto.print", "pto.
 
 def build(function: func.FuncOp) -> Program:
     """The function as the checker sees it. Raises DiagnosticError for an op that the checker does not know."""
-    return settle_hidden(_Builder(function).program())
+    return settle_hidden(_Builder(with_calls_written_out(function)).program())
 
 
 class _Builder:

@@ -7,6 +7,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, SSAValue
 
+from pto_buf.called import with_calls_written_out
 from pto_buf.dialect.cross_core import SetFftsOp
 from pto_buf.dialect.types import PtrType
 from pto_buf.errors import DiagnosticError, UsageError
@@ -31,9 +32,13 @@ Steps: TypeAlias = Generator[Step, Any, None]
 
 
 def kernels(module: ModuleOp) -> tuple[func.FuncOp, ...]:
-    """The functions of the module that are kernels: those marked `pto.entry`, or all with a body if none is."""
+    """The functions of the module that are kernels, without calls: those marked `pto.entry`, or all if none is.
+
+    Raises DiagnosticError for a call that cannot be followed.
+    """
     found = tuple(op for op in module.body.block.ops if isinstance(op, func.FuncOp) and not op.is_declaration)
-    return tuple(op for op in found if "pto.entry" in op.attributes) or found
+    marked = tuple(op for op in found if "pto.entry" in op.attributes)
+    return tuple(with_calls_written_out(op) for op in marked or found)
 
 
 def kernel_named(module: ModuleOp, name: str | None) -> func.FuncOp:

@@ -126,6 +126,24 @@ def carried_place(
         place = 1 - place
 
 
+@pl.jit.incore
+def until_done(
+    a: pl.Tensor[[ROWS, 64], pl.FP16],
+    b: pl.Tensor[[64, 64], pl.FP16],
+    work: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    c: pl.Out[pl.Tensor[[ROWS, 64], pl.FP32]],
+    blocks: pl.Scalar[pl.INDEX],
+):
+    """Blocks of rows as long as there are any."""
+    right = pl.move(pl.load(b, [0, 0], [64, 64], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Right)
+    i = 0
+    while i < blocks:
+        rows = pl.load(a, [i * 32, 0], [32, 64], target_memory=pl.Mem.Mat)
+        pl.store(pl.matmul(pl.move(rows, target_memory=pl.Mem.Left), right), [i % 2 * 32, 0], work)
+        pl.store(pl.mul(pl.load(work, [i % 2 * 32, 0], [32, 64]), 0.5), [i * 32, 0], c)
+        i = i + 1
+
+
 def _half(rng, *shape):
     return (rng.standard_normal(shape) * 0.1).astype(np.float16)
 
@@ -190,6 +208,7 @@ CASES = {
     "scaled_product": (_one, _product),
     **{f"scaled_rows#{blocks}": (_rows(blocks, 3), _product) for blocks in (0, 1, 4, 7)},
     **{f"carried_place#{blocks}": (_rows(blocks, 2), _product) for blocks in (0, 3)},
+    **{f"until_done#{blocks}": (_rows(blocks, 2), _product) for blocks in (0, 3)},
     **{f"halves#{blocks}": (_rows(blocks, 1), _product) for blocks in (0, 1, 3)},
     **{f"twice#{how}": (_rounds(*how), _some) for how in ((0, 2, 2), (2, 0, 0), (3, 3, 3), (2, 4, 1))},
     **{f"attention#{blocks}": (_heads(blocks), _attention) for blocks in (0, 1, 2, 5)},
