@@ -147,6 +147,16 @@ def in_a_while() -> SlotText:
     return kernel
 
 
+def of_a_resident_tile(step: int, *rows: str) -> SlotText:
+    """One tile is stored in each trip, which no slot orders, to each of these rows."""
+    kernel = SlotText(P=1)
+    kernel.load("P")
+    with kernel.loop("i", 0, "n", step):
+        for row in rows:
+            kernel.store("P", row=row)
+    return kernel
+
+
 CASES: Mapping[str, Case] = {
     "apart by rows": Case(pass_through),
     "apart by columns": Case(lambda: pass_through(row="0", columns="i * 64", wide=8)),
@@ -169,6 +179,8 @@ CASES: Mapping[str, Case] = {
     "behind a large number": Case(behind_a_large_number, barriers=1),
     "products in one place": Case(products_in_one_place, barriers=1),
     "in a while": Case(in_a_while, barriers=2),
+    "one place, every seventh number": Case(lambda: of_a_resident_tile(7, "0"), barriers=1),
+    "there and back, in turns": Case(lambda: of_a_resident_tile(1, "i % 2", "(i + 1) % 2", "i % 2"), barriers=2),
 }
 
 

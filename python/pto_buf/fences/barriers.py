@@ -1,8 +1,8 @@
 """Same-pipe barriers: where a pipe must finish what it holds because the next operation depends on it.
 
 One walk over the program with, for each pipe, the accesses that no barrier has closed yet. A loop's body is walked
-from the state that its own end leaves (found by a first walk that decides nothing), so that a dependence carried by
-the loop finds its barrier too.
+from the state that its own end leaves (found by a first walk that decides nothing, and put right until it is so), so
+that a dependence carried by the loop finds its barrier too.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -75,22 +75,35 @@ class _Walk:
                 case Branch():
                     state = _join([self.block(arm, _copy(state), decide) for arm in inner_blocks(node)])
                 case Loop() | While():
-                    first, *more = inner_blocks(node)
-                    entered = _copy(state)
+                    left, ended = self._trip(node, state, decide=False)
                     if decide:
-                        ended = self.block((*first, *(inner for part in more for inner in part)), _copy(state), False)
-                        entered = _join([state, self._carry(ended, node.key)])
-                    left = self.block(first, entered, decide)
-                    for part in more:  # a `while` is left in its middle
-                        self.block(part, _copy(left), decide)
+                        left = self._loop(node, state, ended)
                     state = _join([state, left])
                 case _:
                     pass
         return state
 
+    def _trip(self, loop: Loop | While, entered: _State, decide: bool) -> tuple[_State, _State]:
+        """One trip: the state in which the loop is left, and that at the end of the trip."""
+        first, *more = inner_blocks(loop)
+        left = ended = self.block(first, _copy(entered), decide)
+        for part in more:  # a `while` is left in its middle
+            ended = self.block(part, _copy(ended), decide)
+        return left, ended
+
+    def _loop(self, loop: Loop | While, before: _State, ended: _State) -> _State:
+        """Trips from the state before the loop, and from that at the end of a trip, until no trip ends in another: a
+        barrier that is set in one of them may make another one, in whose place a state was expected, unnecessary."""
+        entered = before
+        while True:
+            entered = _join([entered, self._carry(ended, loop.key)])
+            left, ended = self._trip(loop, entered, decide=True)
+            if _within(self._carry(ended, loop.key), entered):
+                return left
+
     def _op(self, op: Op, pipe: Pipe, pools: dict[int, _Pool], decide: bool) -> None:
         mine = self.of_op.get(op.key, ())
-        if any(
+        if pipe in self.found.get(op.key, ()) or any(
             self.order.must_wait(earlier.site, site, earlier.carried)
             for site in mine
             for earlier in pools.get(self.order.storage(site), {}).values()
@@ -117,13 +130,25 @@ class _Walk:
         carried: _State = {}
         for pipe, pools in state.items():
             for number, pool in pools.items():
-                entries = (_Open(entry.site, (*entry.carried, loop)) for entry in pool.values())
+                entries = (
+                    entry if loop in entry.carried else _Open(entry.site, (*entry.carried, loop))
+                    for entry in pool.values()
+                )
                 carried.setdefault(pipe, {})[number] = {self._key(new.site, new.carried): new for new in entries}
         return carried
 
 
 def _copy(state: _State) -> _State:
     return {pipe: {number: dict(pool) for number, pool in pools.items()} for pipe, pools in state.items()}
+
+
+def _within(state: _State, other: _State) -> bool:
+    """Whether all that is open in one state is open in the other."""
+    return all(
+        pool.keys() <= other.get(pipe, {}).get(number, {}).keys()
+        for pipe, pools in state.items()
+        for number, pool in pools.items()
+    )
 
 
 def _join(states: Sequence[_State]) -> _State:

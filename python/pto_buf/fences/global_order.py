@@ -47,8 +47,7 @@ def watch(
     loose: set[tuple[int, Pair]] = set()
     involved = _involved(tree, windows)
     gaps = gaps_of(actions)
-    slots = max((site.access.slots.count for site in tree.sites), default=1)
-    for unknown in numbers(slots, _compared(tree)):
+    for unknown in numbers(tree, tree.sites, _compared(tree)):
         run = _Watch(tree, events, gaps, unknown, windows, in_order, involved)
         if run.go() or run.tired:
             for array, pairs in run.found.items():

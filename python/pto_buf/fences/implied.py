@@ -11,7 +11,7 @@ from itertools import islice
 from pto_buf.fences.actions import Action, PlannedEvent
 from pto_buf.fences.known import Pair, imply, not_needed
 from pto_buf.fences.layout import Layout, Mark, layout, numbered
-from pto_buf.fences.runs import always, numbers
+from pto_buf.fences.runs import always, most_slots, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.trial import Trial
 from pto_buf.fences.ways import TiredError, Ways
@@ -145,7 +145,7 @@ class _Tried:
 
 def _tried(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Tried:
     tried = _Tried()
-    for unknown in _numbers(max((site.access.slots.count for site in tree.sites), default=1)):
+    for unknown in _numbers(tree):
         run = Trial(tree, events, laid_out, unknown)
         done = run.go()
         if done or run.tired:
@@ -160,10 +160,10 @@ def _tried(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Tri
     return tried
 
 
-def _numbers(slots: int) -> Iterator[Iterator[int]]:
+def _numbers(tree: Tree) -> Iterator[Iterator[int]]:
     """A long run, then the shortest ones."""
-    yield always(slots + 3)
-    yield from islice(numbers(slots), _RUNS - 1)
+    yield always(tree.unit * (most_slots(tree.sites) + 3))
+    yield from islice(numbers(tree, tree.sites), _RUNS - 1)
 
 
 def _pairs(laid_out: Layout, met: Mapping[tuple[int, int], int]) -> list[Pair]:

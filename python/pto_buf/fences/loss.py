@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pto_buf.fences.rehearsal import Fences, Player
 from pto_buf.fences.rings import Do, Placed, RingEvent, Use
-from pto_buf.fences.runs import always, numbers
+from pto_buf.fences.runs import always, most_slots, numbers
 from pto_buf.fences.tree import Site, Span, Tree
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Node, Op, SlotSet
@@ -48,7 +48,7 @@ def loss(tree: Tree, home: Span, sites: Sequence[Site], rings: Sequence[tuple[Pl
     fences = Fences([(placed, use) for placed, uses in rings for use in uses])
     regions = frozenset(node.key for node in tree.blocks[home.block].nodes if not isinstance(node, Op))
     held = ops = 0
-    for unknown in _numbers(max(site.access.slots.count for site in sites)):
+    for unknown in _numbers(tree, sites):
         watch = _Watch(tree, sites, unknown, fences, regions)
         watch.go()
         held, ops = held + watch.held_back, ops + watch.ops
@@ -57,9 +57,9 @@ def loss(tree: Tree, home: Span, sites: Sequence[Site], rings: Sequence[tuple[Pl
     return Loss(held, ops)
 
 
-def _numbers(slots: int) -> Iterator[Iterator[int]]:
-    yield always(2 * slots + 1)
-    *_, last = numbers(slots)
+def _numbers(tree: Tree, sites: Sequence[Site]) -> Iterator[Iterator[int]]:
+    yield always(tree.unit * (2 * most_slots(sites) + 1))
+    *_, last = numbers(tree, sites)
     yield last
 
 

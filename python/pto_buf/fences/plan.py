@@ -136,7 +136,10 @@ class _Order:
         return self.by_set[site.access.slots.key]
 
     def phase(self, site: Site) -> Hashable:
-        return tuple(placed.phase.get(site.key) for placed in self.fenced[self.storage(site)].rings)
+        fences = self.fenced[self.storage(site)]
+        if fences.pairs is not None:  # accesses to an array wait pair by pair: none stands for another
+            return site.op.key
+        return tuple(placed.phase.get(site.key) for placed in fences.rings)
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
         around = self.tree.loops_around(earlier.path)

@@ -27,7 +27,7 @@ def holds(tree: Tree, sites: Sequence[Site], placed: Placed, uses: Sequence[Use]
     """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too."""
     mine = [site for site in sites if site.key in placed.phase]
     fences = Fences([(placed, use) for use in uses])
-    for unknown in numbers(max(site.access.slots.count for site in sites)):
+    for unknown in numbers(tree, sites):
         rehearsal = _Rehearsal(tree, mine, unknown, fences, placed)
         try:
             if rehearsal.go() and rehearsal.tokens != rehearsal.primed:

@@ -21,19 +21,27 @@ class TiredError(Exception):
     """The run has gone on for long enough."""
 
 
-def numbers(slots: int, compared: Iterable[int] = ()) -> Iterator[Iterator[int]]:
+def numbers(tree: Tree, sites: Sequence[Site], compared: Iterable[int] = ()) -> Iterator[Iterator[int]]:
     """What unknown values are, in each run worth making: all alike and small, small and large in turn, then mixed.
 
-    `compared`: what conditions compare numbers with, so that each of them comes out either way.
+    Small is next to how many slots the sites choose from; where the trips of a loop take several numbers each, there
+    are as many trips. `compared`: what conditions compare numbers with, so that each of them comes out either way.
     """
+    slots, unit = most_slots(sites), tree.unit
     around = (near for value in compared for near in (value - 1, value, value + 1))
-    for value in dict.fromkeys((0, 1, 2, 3, slots, slots + 1, 2 * slots + 1, *around)):
+    far = (unit * slots, unit * (2 * slots + 1)) if unit > 1 else ()
+    for value in dict.fromkeys((0, 1, 2, 3, slots, slots + 1, 2 * slots + 1, *around, *far)):
         yield always(value)
     for small, large in ((0, 1), (0, slots + 1), (1, 2 * slots + 1)):
         yield cycle((small, large))
         yield cycle((large, small))
     for seed in range(8):
-        yield _drawn(random.Random(seed), 2 * slots + 2)
+        yield _drawn(random.Random(seed), unit * (2 * slots + 1) + 1)
+
+
+def most_slots(sites: Sequence[Site]) -> int:
+    """The slots of the largest set among them."""
+    return max((site.access.slots.count for site in sites), default=1)
 
 
 def always(value: int) -> Iterator[int]:

@@ -46,7 +46,7 @@ class _Watch(Run):
 def traces(tree: Tree, sites: Sequence[Site], flow: Flow) -> tuple[Trace, ...]:
     """What the leases of some small runs go through: each way once, those that others go on from left out."""
     found: dict[Trace, None] = {}
-    for unknown in numbers(max(site.access.slots.count for site in sites)):
+    for unknown in numbers(tree, sites):
         watch = _Watch(tree, sites, unknown, flow)
         watch.go()
         found.update((tuple(lease.sites), None) for lease in watch.leases)

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, While
+from pto_buf.slots.terms import DIVISIONS, Apply, Const, Select, Term
 
 
 @dataclass(frozen=True)
@@ -62,12 +64,36 @@ class Tree:
         """How many nodes there are."""
         return sum(len(block.nodes) for block in self.blocks)
 
+    @cached_property
+    def unit(self) -> int:
+        """How far the counter of a loop gets in one trip at most, in numbers that bound the loops: by its step, and by
+        what its bounds are divided by, which is how trips that run together are counted."""
+        loops = [node for block in self.blocks for node in block.nodes if isinstance(node, Loop)]
+        steps = [loop.step.value if isinstance(loop.step, Const) else 1 for loop in loops]
+        units = (step * _divided_by(loop.upper) for loop, step in zip(loops, steps, strict=True))
+        return min(max(units, default=1), _LARGEST_UNIT)
+
     def node(self, step: Step) -> Node:
         return self.blocks[step.block].nodes[step.item]
 
     def loops_around(self, path: tuple[Step, ...]) -> tuple[int, ...]:
         """Keys of the loops that a path goes through, outermost first."""
         return tuple(node.key for step in path if isinstance(node := self.node(step), Loop | While))
+
+
+_LARGEST_UNIT = 16
+
+
+def _divided_by(term: Term) -> int:
+    match term:
+        case Apply(fn, left, Const(value)) if fn in DIVISIONS and value > 0:
+            return value * _divided_by(left)
+        case Apply(_, left, right):
+            return max(_divided_by(left), _divided_by(right))
+        case Select(_, if_true, if_false):
+            return max(_divided_by(if_true), _divided_by(if_false))
+        case _:
+            return 1
 
 
 def build_tree(program: Program) -> Tree:
