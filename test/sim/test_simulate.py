@@ -12,7 +12,10 @@ from pto_buf.machine.exec import kernel_named
 from pto_buf.sim.orders import ADVERSARIES, Order, Policy, late, order_named
 from pto_buf.sim.simulate import Launch, Run, simulate
 from support.pto_text import kernel, parse
+from support.slot_builder import lowered
+from support.slot_text import SlotText
 from support.streams import COLS, COMPUTED, CONSUMED, FENCES, LOADED, ROWS, STORED, Fence, stream
+from support.trials import wrong_runs
 
 EVERY_ORDER = (Order(Policy.EARLY), *ADVERSARIES, *(Order(Policy.RANDOM, seed=seed) for seed in range(4)))
 TILE = "!pto.tile_buf<vec, 16x64xf32>"
@@ -308,3 +311,15 @@ pto.wait_flag[<PIPE_V>, <PIPE_S>, <EVENT_ID0>]
     place, message, notes = fault_of(body)
     assert (place, message) == ("test.pto:10:1", "pto.trowmax uses flag V -> S id 0 inside, which is pending")
     assert notes == ["test.pto:9:1: it was set here"]
+
+
+def test_windows_of_one_tile_are_filled_by_ops_that_overlap() -> None:
+    """On a2a3 V orders nothing by itself: what an op does not fill of a tile it must not write back either."""
+    halves = SlotText(P=1, H=(2, "half"))
+    halves.load("P")
+    halves.fill("H[0]")
+    halves.fill("H[1]")
+    for half, row in (("H[0]", "0"), ("H[1]", "8")):
+        halves.call("insert", "P", half, (halves.number(row), "index"), (halves.number("0"), "index"))
+    halves.store("P")
+    assert wrong_runs(lowered(halves)[0], {"n": 1}, [late(Pipe.V)]) == []

@@ -108,7 +108,8 @@ class Values:
                 if isinstance(target, GlobalRegion):
                     results.append((target, _fitted(result, folded(target.extents), target.dtype, step)))
                 elif isinstance(target, TileRef):
-                    results.append((target, _fitted(result, (target.v_rows, target.v_cols), target.dtype, step)))
+                    fitted = _fitted(result, (target.v_rows, target.v_cols), target.dtype, step)
+                    results.append(_filled(step, out.role, target, fitted))
         return [*results, *self._scratch(step)]
 
     @staticmethod
@@ -140,6 +141,17 @@ class Values:
         if isinstance(value, GlobalRegion):
             return self._global.read(value)
         return value
+
+
+def _filled(step: Exec, role: Role, target: TileRef, values: Array) -> tuple[TileRef, Array]:
+    """What is written of a tile: not more than the window of it that the op fills."""
+    source, row, col = (step.operands.get(name) for name in ("src", "row", "col"))
+    if role is not Role.UPDATE or step.row.window is None or not isinstance(source, TileRef):
+        return target, values
+    assert isinstance(row, int) and isinstance(col, int)
+    rows, cols = source.v_rows, source.v_cols
+    part = replace(target, row=target.row + row, col=target.col + col, v_rows=rows, v_cols=cols)
+    return part, values[row : row + rows, col : col + cols]
 
 
 def _counted(step: Exec, name: str) -> Any:
