@@ -9,7 +9,19 @@ from typing import TypeVar
 from pto_buf.slots.facts import LARGEST_MODULUS, Facts, Reasoner
 from pto_buf.slots.fold import fold
 from pto_buf.slots.forms import Atoms
-from pto_buf.slots.linear import Choice, FloorDiv, IsZero, Leaf, Linear, Mod, NotPositive, Other, Product, constant
+from pto_buf.slots.linear import (
+    Choice,
+    FloorDiv,
+    IsZero,
+    Leaf,
+    Linear,
+    Mod,
+    NotPositive,
+    Other,
+    Product,
+    Rest,
+    constant,
+)
 from pto_buf.slots.terms import Fn
 
 _T = TypeVar("_T")
@@ -137,7 +149,7 @@ class Decider:
             kind = self.atoms.kinds[atom]
             if isinstance(kind, Choice):
                 return self._chosen(facts, atom)
-            if not isinstance(kind, Mod | NotPositive | IsZero | Other):
+            if not isinstance(kind, Mod | NotPositive | IsZero | Other | Rest):
                 return None
             values = self._values_of(facts, atom)
             return None if values is None else [(constant(value), found) for value, found in values]

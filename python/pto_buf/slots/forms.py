@@ -5,6 +5,7 @@ made of forms itself. An operator whose result might wrap around becomes an atom
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 from pto_buf.slots.bounds import ANY, BOOL, Interval, bounds_of
 from pto_buf.slots.fold import BITS
@@ -19,6 +20,8 @@ from pto_buf.slots.linear import (
     NotPositive,
     Other,
     Product,
+    Quotient,
+    Rest,
     constant,
 )
 from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
@@ -53,6 +56,15 @@ class Atoms:
     def bind(self, counter: Var, form: Linear) -> None:
         """Say what the counter of a loop is, before any term with it is looked at."""
         self._counters[counter] = form
+
+    def divide(self, var: Var, others: Linear, divisor: int) -> None:
+        """Spell `var + others`, fixed numbers, as a multiple of its quotient and a rest: say so of the variable, before
+        any term with it is looked at."""
+        held = self.range(others)
+        low, high = (var.low + held.low) // divisor, (var.high + held.high) // divisor
+        quotient = self._new(Quotient(var), Interval(low, high), Interval(low, high), ())
+        rest = self._new(Rest(var), Interval(0, divisor - 1), Interval(0, divisor - 1), ())
+        self.bind(var, Linear(((quotient, divisor), (rest, 1)), 0) - others)
 
     def _new(self, kind: Atom, held: Interval, used: Interval, made_of: Iterable[Linear]) -> int:
         number = len(self.kinds)
@@ -143,12 +155,22 @@ class Atoms:
         held = self.used(rest)
         if held.low >= 0 and held.high < divisor:
             return whole
+        inner = self._only_atom(rest)
+        if isinstance(inner, FloorDiv):  # of a quotient: one division by both
+            return whole + self.floor_div(inner.form.shifted(rest.const * inner.divisor), inner.divisor * divisor)
+        if isinstance(inner, Choice):
+            chosen = (self.floor_div(way.shifted(rest.const), divisor) for way in (inner.if_true, inner.if_false))
+            return whole + self.choice(inner.condition, *chosen)
         quotient = self._atom(
             FloorDiv(rest, divisor),
             rest,
             held=lambda of: Interval(of(rest).low // divisor, of(rest).high // divisor),
         )
         return whole + quotient
+
+    def _only_atom(self, form: Linear) -> Atom | None:
+        """The atom that the form is, apart from its constant."""
+        return self.kinds[form.parts[0][0]] if len(form.parts) == 1 and form.parts[0][1] == 1 else None
 
     def mod(self, form: Linear, divisor: int) -> Linear:
         """The remainder of rounding down; the divisor is positive."""
@@ -176,19 +198,29 @@ class Atoms:
         return self._atom(IsZero(form), form, held=lambda _: BOOL)
 
     def choice(self, condition: Linear, if_true: Linear, if_false: Linear) -> Linear:
-        held = self.used(condition)
-        if held.is_point or held.low > 0 or held.high < 0:
-            return if_false if held == Interval(0, 0) else if_true
+        return self._choice(condition, if_true, if_false, Interval.hull)
+
+    def _choice(
+        self, condition: Linear, if_true: Linear, if_false: Linear, held: Callable[[Interval, Interval], Interval]
+    ) -> Linear:
+        """A choice whose numbers are within `held` of those of either side."""
+        known = self.used(condition)
+        if known.is_point or known.low > 0 or known.high < 0:
+            return if_false if known == Interval(0, 0) else if_true
         if if_true == if_false:
             return if_true
         kind = Choice(condition, if_true, if_false)
-        return self._atom(kind, condition, if_true, if_false, held=lambda of: of(if_true).hull(of(if_false)))
+        return self._atom(kind, condition, if_true, if_false, held=lambda of: held(of(if_true), of(if_false)))
 
     def least(self, left: Linear, right: Linear) -> Linear:
-        return self.choice(self.not_positive(left - right), left, right)
+        if self.used(left - right).low >= 0:
+            return right
+        return self._choice(self.not_positive(left - right), left, right, partial(bounds_of, Fn.MINS))
 
     def most(self, left: Linear, right: Linear) -> Linear:
-        return self.choice(self.not_positive(left - right), right, left)
+        if self.used(left - right).low >= 0:
+            return left
+        return self._choice(self.not_positive(left - right), right, left, partial(bounds_of, Fn.MAXS))
 
     def product(self, left: Linear, right: Linear) -> Linear:
         if not left.parts:

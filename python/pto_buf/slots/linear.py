@@ -54,6 +54,16 @@ class Leaf:
 
 
 @dataclass(frozen=True)
+class Quotient(Leaf):
+    """The number divided by what the program divides it by, rounded down."""
+
+
+@dataclass(frozen=True)
+class Rest(Leaf):
+    """What that division leaves: one of few numbers, which are told apart where it is compared."""
+
+
+@dataclass(frozen=True)
 class FloorDiv:
     form: Linear
     divisor: int

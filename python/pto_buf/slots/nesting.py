@@ -1,14 +1,16 @@
 """Which loops change which numbers, and the forms of loop counters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
+from math import lcm
 
 from pto_buf.slots.bounds import Interval, bounds
 from pto_buf.slots.forms import Atoms
-from pto_buf.slots.linear import Linear
+from pto_buf.slots.linear import Linear, constant
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, While
-from pto_buf.slots.terms import TRIP_LIMIT, Const, Opaque, Var
+from pto_buf.slots.terms import DIVISIONS, TRIP_LIMIT, Apply, Const, Fn, Opaque, Select, Term, Var
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class Nesting:
 
 
 def bind_counters(atoms: Atoms, block: Block) -> Nesting:
-    """Say what the counters of all loops of a program are, the outer ones first."""
+    """Say what the counters of all loops of a program are, the outer ones first, and what they divide."""
+    _bind_divided(atoms, block)
     chains: dict[int, tuple[int, ...]] = {}
     owners: dict[Var | str, int] = {}
 
@@ -43,6 +46,71 @@ def bind_counters(atoms: Atoms, block: Block) -> Nesting:
 
     enter(block, ())
     return Nesting(chains, owners)
+
+
+_Sum = tuple[tuple[Var, int], ...]
+"""Variables with coefficients, none 0."""
+
+_LARGEST_DIVISOR = 16
+
+
+def _bind_divided(atoms: Atoms, block: Block) -> None:
+    """Say of what the bounds of loops divide: it is a multiple of the quotient, and a rest.
+
+    So `n` and `n // 2`, the number of pairs of trips, are compared as what they are.
+    """
+    divisors: dict[_Sum, int] = {}
+    taken: set[Var] = set()
+    pending = list(block)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Loop | While):
+            taken.update((node.var, *(entry.var for entry in node.carried)))
+        if isinstance(node, Loop):
+            for divided, divisor in _divided(node.upper):
+                divisors[divided] = lcm(divisors.get(divided, 1), divisor)
+        pending += [inner for part in blocks_of(node) for inner in part]
+    for divided, divisor in divisors.items():
+        last = next((var for var, coefficient in divided if coefficient == 1), None)
+        if last is not None and taken.isdisjoint(var for var, _ in divided) and 1 < divisor <= _LARGEST_DIVISOR:
+            taken.update(var for var, _ in divided)
+            others = sum((atoms.form(var).times(factor) for var, factor in divided if var is not last), constant(0))
+            atoms.divide(last, others, divisor)
+
+
+def _divided(term: Term) -> Iterator[tuple[_Sum, int]]:
+    """What is divided in a term by a number, and by which."""
+    match term:
+        case Apply(fn, left, Const(value)) if fn in DIVISIONS and value > 0:
+            yield from ((inner, divisor * value) for inner, divisor in _divided(left))
+            yield from ((tuple(found.items()), value) for found in _sums(left) if found)
+        case Apply(_, left, right):
+            yield from _divided(left)
+            yield from _divided(right)
+        case Select(condition, if_true, if_false):
+            for part in (condition, if_true, if_false):
+                yield from _divided(part)
+        case Const() | Var() | Opaque():
+            pass
+
+
+def _sums(term: Term) -> Iterator[dict[Var, int]]:
+    """The term without constants, for each choice in it; nothing for what is no sum."""
+    match term:
+        case Const():
+            yield {}
+        case Var():
+            yield {term: 1}
+        case Apply(Fn.ADD | Fn.SUB as fn, left, right):
+            sign = 1 if fn is Fn.ADD else -1
+            for one, other in product(_sums(left), _sums(right)):
+                total = {var: one.get(var, 0) + sign * other.get(var, 0) for var in (*one, *other)}
+                yield {var: coefficient for var, coefficient in total.items() if coefficient}
+        case Apply(Fn.MINS | Fn.MAXS, left, right) | Select(_, left, right):
+            yield from _sums(left)
+            yield from _sums(right)
+        case Apply() | Opaque():
+            pass
 
 
 def is_counted(loop: Loop) -> bool:

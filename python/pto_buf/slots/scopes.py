@@ -8,7 +8,7 @@ from pto_buf.slots.bounds import Interval
 from pto_buf.slots.deciding import MOST_VALUES, Decider, demands
 from pto_buf.slots.facts import Form, Reasoner, normal
 from pto_buf.slots.forms import Atoms
-from pto_buf.slots.linear import IsZero, Leaf, Linear, NotPositive
+from pto_buf.slots.linear import Choice, IsZero, Leaf, Linear, NotPositive, Rest
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.nesting import Nesting, is_counted, trip_leaf
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Release, While
@@ -93,12 +93,12 @@ class _Survey:
         choosing = {atom for form in self.chosen for atom in self.atoms.below(form)}
         found: dict[Form, int] = {((trip, 1),): self.slots_met if trip in choosing else 1 for trip in trips}
         for form in self.chosen:
-            _see(found, form, self.slots_met, ())
+            self._see(found, form, self.slots_met, ())
         for form in self._compared():
-            _see(found, form, 0, trips)
+            self._see(found, form, 0, trips)
         for forms in self.loops.values():
             if forms.rest is not None:
-                _see(found, forms.rest, self.slots_met if forms.trip in choosing else 0, trips)
+                self._see(found, forms.rest, self.slots_met if forms.trip in choosing else 0, trips)
                 if forms.trip in choosing:
                     choosing.update(self.atoms.below(forms.rest))
         for atom in sorted(choosing - trips):  # a comparison with a small number must not narrow what is told apart
@@ -112,6 +112,29 @@ class _Survey:
             kind = self.atoms.kinds[atom]
             if isinstance(kind, NotPositive | IsZero):
                 yield kind.form
+
+    def _see(self, found: dict[Form, int], form: Linear, margin: int, trips: Container[int]) -> None:
+        """Notes the number that a form is compared with, and what is left of it before and behind its loops, and once
+        it is known what is chosen and what a division leaves."""
+        pending = [form]
+        while pending:
+            current = pending.pop()
+            if not current.parts:
+                continue
+            parts, factor = normal(current)
+            number = abs(current.const) // abs(factor) + 1
+            found[parts] = max(found.get(parts, 0), margin + (number if number <= _SMALL else 0))
+            for atom, coefficient in current.parts:
+                rest = current.without(atom)
+                match self.atoms.kinds[atom]:
+                    case Choice(_, if_true, if_false):
+                        pending += [rest.plus(way, coefficient) for way in (if_true, if_false)]
+                    case Rest():
+                        pending.append(rest.shifted(coefficient * self.atoms.ranges[atom].high))
+                    case _ if atom in trips:
+                        pending.append(rest)
+                    case _:
+                        pass
 
     # --- what is looked at ---
 
@@ -231,16 +254,3 @@ class _Survey:
             for inner in blocks_of(node):
                 self.find_last_looks(inner, set(again))
             live |= inside
-
-
-def _see(found: dict[Form, int], form: Linear, margin: int, trips: Container[int]) -> None:
-    """Notes the number that a form is compared with, and what is left of it before and behind its loops."""
-    pending = [form]
-    while pending:
-        current = pending.pop()
-        if not current.parts:
-            continue
-        parts, factor = normal(current)
-        number = abs(current.const) // abs(factor) + 1
-        found[parts] = max(found.get(parts, 0), margin + (number if number <= _SMALL else 0))
-        pending += [current.without(atom) for atom, _ in current.parts if atom in trips]

@@ -45,6 +45,8 @@ COMPARISONS = frozenset(
 )
 """Operators that yield 0 or 1."""
 
+DIVISIONS = frozenset({Fn.DIVS, Fn.FLOORDIVS, Fn.CEILDIVS, Fn.DIVU, Fn.CEILDIVU})
+
 COUNT_LIMIT = (1 << 31) - 1
 """An index argument is assumed to lie within [0, COUNT_LIMIT]: it counts elements or trips of something."""
 

@@ -132,20 +132,23 @@ def _hangs_on_products(scopes: Scopes, facts: Facts) -> bool:
 
 def _path_words(scopes: Scopes, around: Iterable[Loop | While], facts: Facts) -> str:
     words: list[str] = []
-    named: set[int] = set()
+    atoms, named, told = scopes.atoms, set[int](), set[Var | Opaque]()
     for loop in around:
-        form = scopes.atoms.form(loop.var)
+        form = atoms.form(loop.var)
         named.update(atom for atom, _ in form.parts)
         words += _span_words(loop.var.name, scopes.decider.reasoner.span(facts, form))
     for form in sorted(facts.spans):
-        kind = scopes.atoms.kinds[form[0][0]]
-        if len(form) == 1 and form[0][0] not in named and isinstance(kind, Leaf) and not isinstance(kind.what, str):
-            held = scopes.atoms.ranges[form[0][0]]
-            span = scopes.decider.reasoner.span_of(facts, form[0][0])
-            if (held.low, held.high) == (0, 1) and span.point is not None:
+        atom, kind = form[0][0], atoms.kinds[form[0][0]]
+        if len(form) != 1 or atom in named or not isinstance(kind, Leaf):
+            continue
+        if not isinstance(kind.what, str) and kind.what not in told:
+            told.add(kind.what)
+            low, high = kind.what.low, kind.what.high
+            span = scopes.decider.reasoner.span(facts, atoms.form(kind.what)).meet(Span(low, high))
+            if (low, high) == (0, 1) and span.point is not None:
                 words.append(f"{kind.what.name} {'holds' if span.point else 'does not hold'}")
             else:
-                words += _span_words(kind.what.name, span, held.low, held.high)
+                words += _span_words(kind.what.name, span, low, high)
     return ", ".join(words)
 
 
