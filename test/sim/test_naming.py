@@ -1,9 +1,12 @@
 """Names of slots, and how long pipes work on several at a time."""
 
+from dataclasses import replace
+
 from pto_buf.hw import Pipe, Space
 from pto_buf.machine.steps import Region
 from pto_buf.sim.naming import Names, SlotRange, names_of
 from pto_buf.sim.overlap import slot_overlaps
+from pto_buf.sim.timeline import Slice
 from support.streams import BYTES
 from support.timed import timed_stream
 
@@ -48,6 +51,20 @@ def test_a_slot_is_read_while_another_is_written():
     # each of the adds at 100 and 200 runs while the next load fills the other slot; the one at 300 has none beside it
     assert overlaps(2, 3) == {(Pipe.V, Pipe.MTE2): (60, 90)}
     assert overlaps(2, 1) == {(Pipe.V, Pipe.MTE2): (0, 30)}
+
+
+def test_an_op_that_reads_two_slots_is_counted_once():
+    def reading_another(one: Slice) -> Slice:
+        (read, *rest) = one.step.reads
+        start = (read.start + 2 * BYTES) % (3 * BYTES)
+        another = Region(read.space, start, start + BYTES)
+        return replace(one, step=replace(one.step, reads=(read, another, *rest)))
+
+    timeline = timed_stream(3, 3).slowest
+    slices = tuple(reading_another(one) if one.pipe is Pipe.V else one for one in timeline.slices)
+    names = names_of((SlotRange("in", Space.VEC, 0, BYTES, BYTES, 3),), slices)
+    found = {one.writer: (one.cycles, one.busy) for one in slot_overlaps(replace(timeline, slices=slices), names)}
+    assert found[Pipe.MTE2] == (60, 90)
 
 
 def test_one_slot_never_is():

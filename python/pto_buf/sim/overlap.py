@@ -24,24 +24,27 @@ class SlotOverlap:
 
 def together(timeline: Timeline, one: Pipe, other: Pipe) -> int:
     """Cycles for which both pipes are busy."""
-    return _shared(_spans(timeline, one), _spans(timeline, other))
+    return _length(_shared(_spans(timeline, one), _spans(timeline, other)))
 
 
 def _spans(timeline: Timeline, pipe: Pipe) -> list[Span]:
     return [(one.start, one.end) for one in timeline.slices if one.pipe is pipe]
 
 
-def _shared(first: Sequence[Span], second: Sequence[Span]) -> int:
-    """Cycles in spans of both; those of each follow one another."""
-    total = position = 0
+def _shared(first: Sequence[Span], second: Sequence[Span]) -> Iterator[Span]:
+    """What spans of both have in common; those of each follow one another."""
+    position = 0
     for start, end in first:
         while position < len(second) and second[position][1] <= start:
             position += 1
         number = position
         while number < len(second) and second[number][0] < end:
-            total += min(end, second[number][1]) - max(start, second[number][0])
+            yield max(start, second[number][0]), min(end, second[number][1])
             number += 1
-    return total
+
+
+def _length(spans: Iterable[Span]) -> int:
+    return sum(end - start for start, end in spans)
 
 
 def slot_overlaps(timeline: Timeline, names: Names) -> Iterator[SlotOverlap]:
@@ -55,18 +58,18 @@ def slot_overlaps(timeline: Timeline, names: Names) -> Iterator[SlotOverlap]:
                     by_slot = found.setdefault((slot.group, one.pipe), {})
                     by_slot.setdefault(slot.number, []).append((one.start, one.end))
     for (group, reader), read in reads.items():
-        busy = sum(end - start for start, end in _merged(spans for spans in read.values()))
+        busy = _length(_merged(read.values()))
         for writer in LANES:
             written = writes.get((group, writer))
             if written is None or writer is reader:
                 continue
-            cycles = sum(
+            overlaps = _merged(
                 _shared(spans, _merged(others for number, others in written.items() if number != slot))
                 for slot, spans in read.items()
             )
-            yield SlotOverlap(group, reader, writer, cycles, busy)
+            yield SlotOverlap(group, reader, writer, _length(overlaps), busy)
 
 
-def _merged(parts: Iterable[Sequence[Span]]) -> list[Span]:
+def _merged(parts: Iterable[Iterable[Span]]) -> list[Span]:
     """All spans by time, each once: an op may touch several slots."""
     return sorted({span for spans in parts for span in spans})
