@@ -2,8 +2,9 @@
 
 When the rings need more: rings that stand apart in time share their events; then two events that stand side by side
 become one; then the ring with the most lanes for the short pair gives up one at a time (slots k and k + lanes then
-share a lane, which is right where no two leases of a lane are ever live together); then it orders its pool by regions,
-on one lane; and when nothing else is left, the last one hands over by handshake. Whatever is given up is said.
+share a lane, which is right where no two leases of a lane are ever live together); then rings whose leases follow one
+another take turns; then the last ring orders its pool by regions, on one lane; and when nothing else is left, it hands
+over by handshake. Whatever is given up is said.
 """
 
 from collections import Counter
