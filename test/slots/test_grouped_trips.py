@@ -2,10 +2,14 @@
 
 import pytest
 
+from pto_buf.check.checker import check
+from pto_buf.check.findings import Status
 from pto_buf.errors import DiagnosticError
 from pto_buf.lowering.verify_slots import VerifySlotsPass
 from pto_buf.universe import make_context
+from support.slot_builder import lowered
 from support.slot_text import SlotText
+from support.trials import kernel_of
 
 
 def prefetched(together: int, slots: int, ahead: int, *, lower: str = "0", guard: str = "n") -> SlotText:
@@ -47,3 +51,8 @@ def test_so_is_one_from_a_run_time_start() -> None:
 def test_a_guard_that_is_one_too_strict_leaves_a_slot_unwritten() -> None:
     with pytest.raises(DiagnosticError, match=r"reads slot . of 'P', which is not written"):
         verify(prefetched(2, 4, 2, guard="n - 1"))
+
+
+def test_its_fences_are_proven() -> None:
+    verdict = check(kernel_of(lowered(prefetched(3, 4, 1))[0]))
+    assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())

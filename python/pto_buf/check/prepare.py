@@ -1,19 +1,24 @@
 """Readies a program for reasoning about all its runs. Pure.
 
 A long loop between constants is followed like one whose end is an argument, except that the residues of its end are
-known. Quotients of arguments are arguments of their own.
+known. Quotients of arguments are arguments of their own; an argument that the bound of a loop divides is spelt as a
+multiple of its quotient and a rest, so that guards that compare with it and loops that count quotients are related.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import lcm
 
 from pto_buf.check.program import Code, Enter, Kind, Loop, Program, VarInfo
+from pto_buf.check.reason import divisor_of
 from pto_buf.check.rewrite import Rewriter
-from pto_buf.check.terms import Fn, Node, Sum, Term, Var, add, apply, const, constant_of, substitute, variables
+from pto_buf.check.terms import Fn, Node, Sum, Term, Var, add, apply, as_sum, const, constant_of, substitute, variables
 
 LONGEST_COUNTED = 16
 """Trips of a loop between constants that is followed trip by trip."""
 
 _NEAR = 16
+_LARGEST_DIVISOR = 16
 _QUOTIENTS = frozenset({Fn.DIVS, Fn.DIVU, Fn.FLOORDIV, Fn.CEILDIV, Fn.CEILDIVU, Fn.SHRS, Fn.SHRU})
 
 
@@ -38,6 +43,8 @@ class _Preparer:
         self._defined: dict[int, Node] = {}
         self._quotients: dict[Node, Var] = {}
         self._ends: dict[int, tuple[Var, int]] = {}
+        self._split: dict[int, tuple[Var, int]] = {}
+        """Of the arguments that bounds of loops divide: the quotient, and the divisor."""
 
     def done(self) -> Prepared:
         codes = tuple(self._code(code) for code in self._program.codes)
@@ -50,9 +57,15 @@ class _Preparer:
         return var
 
     def _code(self, code: Code) -> Code:
+        divisors: dict[Var, int] = {}
         for one in code.instructions:
             if isinstance(one, Enter):
                 self._find_end(one.loop)
+                for var, divisor in () if one.loop.upper is None else _divided(one.loop.upper):
+                    divisors[var] = lcm(divisors.get(var, 1), divisor)
+        for var, divisor in divisors.items():
+            if var.key not in self._split and 1 < divisor <= _LARGEST_DIVISOR and self._is_argument(var):
+                self._split[var.key] = self._quotient(Node(Fn.DIVU, (var, const(divisor)))), divisor
         return Rewriter(self._term, self._end).code(code)
 
     def _find_end(self, loop: Loop) -> None:
@@ -69,16 +82,17 @@ class _Preparer:
 
     def _term(self, term: Term) -> Term:
         if isinstance(term, Var):
-            return term
+            return self._spelt(term)
         if isinstance(term, Sum):
-            if all(isinstance(atom, Var) for atom, _ in term.parts):
+            if all(isinstance(atom, Var) and atom.key not in self._split for atom, _ in term.parts):
                 return term
             total: Term = const(term.const)
             for atom, factor in term.parts:
                 total = add(total, self._term(atom), factor)
             return total
         if term.fn in _QUOTIENTS and self._fixed(term):
-            return self._quotient(term)
+            whole = self._whole_quotient(term)
+            return self._quotient(term) if whole is None else whole
         args = [self._term(arg) for arg in term.args]
         if term.fn in (Fn.EQ0, Fn.LE0):
             args = [self._against_end(args[0])]
@@ -88,7 +102,43 @@ class _Preparer:
         kinds = [self._variables[var.key].kind for var in variables(term)]
         return all(kind in (Kind.ARGUMENT, Kind.FIXED) for kind in kinds)
 
-    def _quotient(self, term: Node) -> Term:
+    def _is_argument(self, var: Var) -> bool:
+        return self._variables[var.key].kind is Kind.ARGUMENT
+
+    def _spelt(self, var: Var) -> Term:
+        if var.key not in self._split:
+            return var
+        quotient, divisor = self._split[var.key]
+        return add(apply(Fn.REMU, var, const(divisor)), quotient, divisor)
+
+    def _whole_quotient(self, term: Node) -> Term | None:
+        """A quotient in quotients of arguments that are spelt so; None for any other."""
+        by = divisor_of(term)
+        return None if by is None or not _not_negative(term.args[0]) else self._floor(term.args[0], by)
+
+    def _floor(self, term: Term, by: int) -> Term | None:
+        """The term divided by a number, rounded down."""
+        known, parts = constant_of(term), _parts(term, by)
+        if known is not None:
+            return const(known // by)
+        if isinstance(parts, _Divided):
+            return self._part(parts)
+        floors = [floor for part, divisor in parts if (floor := self._floor(part, divisor)) is not None]
+        if not parts or len(floors) < len(parts):
+            return None
+        return floors[0] if len(floors) == 1 else apply(Fn.MAXS, *floors)
+
+    def _part(self, what: "_Divided") -> Term | None:
+        quotient, divisor = self._split.get(what.var.key, (what.var, 1))
+        if divisor % what.by:
+            return None
+        whole = add(const(what.more // what.by), quotient, divisor // what.by)
+        if divisor == what.by and what.more % what.by == 0:
+            return whole
+        rest = add(apply(Fn.REMU, what.var, const(divisor)), const(what.more % what.by))
+        return add(whole, apply(Fn.FLOORDIV, rest, const(what.by)))
+
+    def _quotient(self, term: Node) -> Var:
         if term not in self._quotients:
             plain = all(self._variables[var.key].kind is Kind.ARGUMENT for var in variables(term))
             kind = Kind.ARGUMENT if plain and _not_negative(term.args[0]) else Kind.FIXED
@@ -118,7 +168,47 @@ def _not_negative(term: Term) -> bool:
         return True
     if isinstance(term, Sum):
         return term.const >= 0 and all(factor > 0 and _not_negative(atom) for atom, factor in term.parts)
-    return term.fn in (Fn.MUL, Fn.MINS, Fn.MAXS, *_QUOTIENTS) and all(_not_negative(arg) for arg in term.args)
+    if term.fn is Fn.MAXS:
+        return any(_not_negative(arg) for arg in term.args)
+    return term.fn in (Fn.MUL, Fn.MINS, *_QUOTIENTS) and all(_not_negative(arg) for arg in term.args)
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """`(var + more) // by`."""
+
+    var: Var
+    more: int
+    by: int
+
+
+def _parts(term: Term, by: int) -> "_Divided | list[tuple[Term, int]]":
+    """A term that is divided by a number, or of what parts, divided by what, it is the largest."""
+    total = as_sum(term)
+    if len(total.parts) != 1 or total.parts[0][1] != 1:
+        return []
+    atom = total.parts[0][0]
+    if isinstance(atom, Var):
+        return _Divided(atom, total.const, by)
+    if atom.fn is Fn.MAXS:
+        return [(add(arg, const(total.const)), by) for arg in atom.args]
+    divisor = divisor_of(atom)
+    if divisor is None or not _not_negative(atom.args[0]):
+        return []
+    return [(add(atom.args[0], const(total.const * divisor)), by * divisor)]
+
+
+def _divided(term: Term, by: int = 1) -> Iterator[tuple[Var, int]]:
+    """The variables that a term divides by a number, and by how much all in all."""
+    parts = _parts(term, by)
+    if isinstance(parts, _Divided):
+        yield parts.var, by
+        return
+    if not parts:
+        parts = [(atom, 1) for atom, _ in as_sum(term).parts] if not isinstance(term, Node) else []
+        parts += [(arg, 1) for arg in term.args] if isinstance(term, Node) else []
+    for part, divisor in parts:
+        yield from _divided(part, divisor)
 
 
 def undefined(prepared: Prepared, term: Term) -> Term:

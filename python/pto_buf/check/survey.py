@@ -62,7 +62,11 @@ def alternatives(term: Term) -> tuple[Poly, ...]:
 
 def _loose(term: Node) -> tuple[Poly, ...]:
     """Of an operator with few values, each of them."""
-    modulus = modulus_of(term)
+    modulus, divisor = modulus_of(term), divisor_of(term)
+    if divisor is not None:
+        inner = alternatives(term.args[0])
+        numbers = [poly.const // divisor for poly in inner if poly.exact is not None]
+        return tuple(map(constant, dict.fromkeys(numbers))) if len(numbers) == len(inner) else ()
     return tuple(constant(value) for value in range(modulus)) if modulus and modulus <= _MOST_ALTERNATIVES else ()
 
 
