@@ -78,10 +78,10 @@ class Planner:
         self.mover = mover
         self.events: list[PlannedEvent] = []
         self.actions: list[Action] = []
+        self._trips: dict[Closing, list[tuple[tuple[int, bool], Action]]] = {}
 
     def ring(self, group: RingGroup) -> None:
         numbers: dict[RingEvent, int] = {}
-        closings: dict[Closing, list[tuple[tuple[int, bool], Action]]] = {}
         uses = group.uses()
         named = _named_lanes(uses)
         folded = any(member.slots > group.lanes for member in group.members) and group.lanes > 1
@@ -106,10 +106,14 @@ class Planner:
             if use.closing is None:
                 self.actions.append(action)
             else:
-                closings.setdefault(use.closing, []).append((pass_order(use), action))
-        for closing, trip in closings.items():
+                self._trips.setdefault(use.closing, []).append((pass_order(use), action))
+
+    def closings(self) -> None:
+        """The closings of all rings so far: in one trip each pipe takes over what it has to before it hands on any."""
+        for closing, trip in self._trips.items():
             ordered = tuple(action for _, action in sorted(trip, key=lambda entry: entry[0]))
             self.actions.append(Action(closing.loop, True, Rank.CLOSING, closing=closing, trip=ordered))
+        self._trips = {}
 
     def come_back(self, waited: int, set_again: int) -> None:
         """Adds the pair from behind the only wait of one event back to before the only set of another."""

@@ -60,6 +60,7 @@ class _Search:
         planner.handshakes(list(self.pools.values()))
         for group in self.groups:
             planner.ring(group)
+        planner.closings()
         for merge, _ in self.merges:
             self.merger.apply(planner.events, planner.actions, merge)
         return planner

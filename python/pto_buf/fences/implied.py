@@ -1,7 +1,8 @@
 """Marks the sets and waits that a plan can do without, pair by pair: others order all that they order, in every run.
 
 A trial run says which pairs add nothing to it. If it is the only run there is, that is all; else each of them has to be
-shown not to be needed on any way through the program, with those that went before it gone.
+shown not to be needed on any way through the program, with those that went before it gone. A barrier that only the
+first trip of a loop needs goes before the loop.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
-from pto_buf.fences.known import Pair, imply, not_needed
+from pto_buf.fences.known import Pair, first_needed, imply, not_needed
 from pto_buf.fences.layout import Layout, Mark, layout, numbered
 from pto_buf.fences.runs import always, most_slots, numbers
 from pto_buf.fences.tree import Tree
@@ -40,16 +41,22 @@ def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action
     laid_out = layout(tree, actions)
     tried = _tried(tree, events, laid_out)
     pairs, barriers = _pairs_not_needed(events, laid_out, tried), _barriers_not_needed(laid_out, tried)
+    ways = Ways(tree, events, laid_out, _ITEMS + _ITEMS_EACH * tree.size)
     if not tried.exact:
-        ways = Ways(tree, events, laid_out, _ITEMS + _ITEMS_EACH * tree.size)
         shown = _shown(ways, pairs)
         barriers = _shown_barriers(ways, barriers)
     else:
         shown = pairs
     flags = _but_one(laid_out, shown)
     gone = flags.union(*barriers.values())
-    if gone:
-        actions = [_marked(action, of_action, gone) for action, of_action in numbered(actions)]
+    ways.gone |= gone
+    ahead, doubled = _ahead(ways)
+    gone |= doubled
+    if gone or ahead:
+        actions = [
+            _marked(_moved(action, ahead.get(of_action[0])) if action.pipe else action, of_action, gone)
+            for action, of_action in numbered(actions)
+        ]
     doubtful = dict.fromkeys(pair.event for pair in pairs if not pair.marks <= flags)
     return Implied(tuple(actions), bool(flags), tuple(doubtful))
 
@@ -88,6 +95,31 @@ def _shown_barriers(ways: Ways, found: Mapping[Pipe, Sequence[int]]) -> dict[Pip
         return {pipe: sorted(not_needed(ways, pipe, frozenset(numbers))) for pipe, numbers in found.items()}
     except TiredError:
         return {}
+
+
+def _ahead(ways: Ways) -> tuple[dict[int, int], frozenset[int]]:
+    """Barriers that move before a loop, with its key; and those that another one does for there."""
+    found: dict[int, int] = {}
+    moved: dict[tuple[Pipe, int], None] = {}
+    doubled: set[int] = set()
+    try:
+        for mark in ways.laid_out.marks:
+            pipe = mark.action.pipe
+            if pipe is None or mark.number in ways.gone:
+                continue
+            loop = first_needed(ways, mark)
+            if loop is not None and (pipe, loop) in moved:
+                doubled.add(mark.number)
+            elif loop is not None:
+                found[mark.number] = loop
+                moved[pipe, loop] = None
+    except TiredError:
+        pass
+    return found, frozenset(doubled)
+
+
+def _moved(action: Action, loop: int | None) -> Action:
+    return action if loop is None else replace(action, anchor=loop, behind=False)
 
 
 def remaining(actions: Sequence[Action]) -> list[Action]:

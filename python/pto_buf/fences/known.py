@@ -4,13 +4,14 @@ knows at a barrier, without it, that what it did is over.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from pto_buf.fences.actions import PlannedEvent
 from pto_buf.fences.layout import Closed, Item, Mark, marks_of
 from pto_buf.fences.remainders import Lanes
 from pto_buf.fences.ways import State, States, Way, Ways
 from pto_buf.hw import Pipe
-from pto_buf.slots.program import Op, Release
+from pto_buf.slots.program import Branch, Loop, Op, Release, While
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,46 @@ def imply(ways: Ways, pair: Pair) -> bool:
     return True
 
 
-def not_needed(ways: Ways, pipe: Pipe, barriers: frozenset[int]) -> frozenset[int]:
-    """The barriers of a pipe among these at which flags have told it that all it did is over. Raises TiredError."""
+def not_needed(ways: Ways, pipe: Pipe, barriers: frozenset[int], within: int | None = None) -> frozenset[int]:
+    """The barriers of a pipe among these at which flags have told it that all it did is over. Raises TiredError.
+
+    `within`: only what it did since it has entered this loop.
+    """
     left = set(barriers)
     for block in ways.tree.blocks:
+        if within is not None and all(ways.tree.node(step).key != within for step in block.path):
+            continue
         for node in block.nodes:
             if isinstance(node, Op) and pipe in node.pipes and left:
                 for lanes in ways.lanes(block.key):
-                    way = _ToBarrier(ways, lanes, pipe, frozenset(left))
+                    way = _ToBarrier(ways, lanes, pipe, frozenset(left), within)
                     way.follow(block.key, ways.laid_out.items[node.key] + 1)
                     left -= way.needed
     return frozenset(left)
+
+
+def first_needed(ways: Ways, mark: Mark) -> int | None:
+    """The outermost loop before which a barrier may stand, since only the first trip needs it. Raises TiredError.
+
+    It is the first that its pipe comes by there, so that nothing waits that did not wait before.
+    """
+    pipe, spot = mark.action.pipe, ways.laid_out.spots[mark.number]
+    assert pipe is not None
+    loops: list[int] = []
+    block, at = spot.block, spot.item
+    while ways.tree.blocks[block].path:
+        step = ways.tree.blocks[block].path[-1]
+        loop = ways.tree.node(step)
+        before = islice(ways.laid_out.blocks[block], at)
+        if not isinstance(loop, Loop) or any(_may_work(item, pipe) for item in before):
+            break
+        loops.append(loop.key)
+        block, at = step.block, ways.laid_out.items[loop.key]
+    return next((loop for loop in reversed(loops) if not_needed(ways, pipe, frozenset({mark.number}), loop)), None)
+
+
+def _may_work(item: Item, pipe: Pipe) -> bool:
+    return pipe in item.pipes if isinstance(item, Op) else isinstance(item, Loop | While | Branch)
 
 
 class _LostError(Exception):
@@ -146,8 +176,8 @@ class _ToWait(Way):
 class _ToBarrier(Way):
     """From an op to the next one of its pipe: by which barriers, and whether flags tell it that it is over."""
 
-    def __init__(self, ways: Ways, lanes: Lanes, pipe: Pipe, barriers: frozenset[int]):
-        super().__init__(ways, lanes)
+    def __init__(self, ways: Ways, lanes: Lanes, pipe: Pipe, barriers: frozenset[int], within: int | None):
+        super().__init__(ways, lanes, within)
         self.pipe = pipe
         self.barriers = barriers
         self.needed: set[int] = set()

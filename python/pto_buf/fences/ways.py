@@ -72,9 +72,11 @@ class Ways:
 class Way:
     """The ways from one place on."""
 
-    def __init__(self, ways: Ways, lanes: Lanes):
+    def __init__(self, ways: Ways, lanes: Lanes, within: int | None = None):
+        """`within`: the key of a loop; ways end where they leave it."""
         self.ways = ways
         self.lanes = lanes
+        self.within = within
 
     # --- what is asked ---
 
@@ -113,6 +115,8 @@ class Way:
                     self.lanes.leave(node)
                 case _:
                     pass
+            if node.key == self.within:
+                return
             block = path[-1].block
             first = self.ways.laid_out.items[node.key] + 1
 
