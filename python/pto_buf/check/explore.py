@@ -212,8 +212,8 @@ class Explorer:
                 match one:
                     case Run():
                         self._effects.run(at, one, reason, knowledge, trail)
-                        if self._tracker is not None:
-                            self._track(state, self._tracker, at, reason, knowledge, trail)
+                        if self._track(state, at, reason, knowledge, trail):
+                            return
                     case SetFlag() | WaitFlag():
                         if not self._effects.flag(at, one, reason, knowledge, trail):
                             return
@@ -316,15 +316,22 @@ class Explorer:
         else:
             self._effects.stuck(waiting, reason, state.trail)
 
-    def _track(
-        self, state: State, tracker: Tracker, at: int, reason: Reason, knowledge: Knowledge, trail: Trail
-    ) -> None:
-        """Compares the op with the access in mind; if there is none yet, goes on both with this one and without."""
+    def _track(self, state: State, at: int, reason: Reason, knowledge: Knowledge, trail: Trail) -> bool:
+        """Compares the op with the access in mind; if there is none yet, goes on both with this one and without.
+
+        Whether nothing more can go wrong with the access in mind, since the op takes its place.
+        """
+        tracker = self._tracker
+        if tracker is None:
+            return False
         fault = tracker.conflict(at, reason, knowledge)
         if fault is not None:
             self._alarms.raise_for(fault, tracker.goal, at, trail)
+        if tracker.replaced(at, reason, knowledge):
+            return True
         kept = tracker.keep(at, reason)
         if kept is not None and knowledge.present == 0:
             other = knowledge.copy()
             tracker.remember(other)
             self._add(state.moved(at + 1, kept, other, Link(trail, Kept(at, tracker.tracking.kept))))
+        return False

@@ -87,6 +87,8 @@ class Replay:
                     case Run():
                         rules.run(at, one, reason, held)
                         yield from self._kept(state, at, reason, held)
+                        if self._tracker is not None and self._tracker.replaced(at, reason, held):
+                            return
                     case SetFlag() | WaitFlag():
                         rules.flag(at, one, reason, held)
                     case Barrier():

@@ -8,6 +8,7 @@ from pto_buf.check.findings import Fault
 from pto_buf.check.knowledge import Bits, Goal, Knowledge
 from pto_buf.check.model import Model
 from pto_buf.check.reason import Reason
+from pto_buf.check.terms import Term
 from pto_buf.check.windows import Against, Tracking
 
 
@@ -54,17 +55,31 @@ class Tracker:
                 return Fault.RACE if unordered else Fault.GLOBAL_READ
         return None
 
+    def replaced(self, at: int, reason: Reason, knowledge: Knowledge) -> bool:
+        """Whether the op at this instruction is ordered and writes over all that the access kept in mind touched.
+
+        What comes later is in order with that access if it is with this one, which is looked at by itself.
+        """
+        pipes = self.tracking.pipes_at.get(at, ())
+        if not knowledge.present or any(knowledge.unknown_to(pipe, knowledge.present) for pipe in pipes):
+            return False
+        found = self.tracking.against.get(at, ())
+        return any(one.covers and all(_not_negative(term, reason) for term in one.covers) for one in found)
+
     def _apart(self, one: Against, reason: Reason) -> bool:
-        for gap in one.gaps:
-            poly = reason.poly(gap)
-            if poly is not None:
-                low, _ = range_of(reason.scope, reason.facts, poly, related=True)
-                if low is not None and low >= 0:
-                    return True
+        if any(_not_negative(gap, reason) for gap in one.gaps):
+            return True
         return any(reason.is_at_least_zero(gap) for gap in one.gaps)
 
     def _same_core(self, pipes: tuple[int, ...]) -> bool:
         return pipes[0] // len(PIPES) == self.tracking.pipes[0] // len(PIPES)
+
+
+def _not_negative(term: Term, reason: Reason) -> bool:
+    """Whether that is known already."""
+    poly = reason.poly(term)
+    low = None if poly is None else range_of(reason.scope, reason.facts, poly, related=True)[0]
+    return low is not None and low >= 0
 
 
 def make_tracker(tracking: Tracking, model: Model, cores: int) -> Tracker:

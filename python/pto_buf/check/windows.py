@@ -22,12 +22,16 @@ Operand = tuple[At, Run, Touch]
 
 @dataclass(frozen=True)
 class Against:
-    """A later access: apart from the one kept in mind if one of `gaps` is at least 0."""
+    """A later access: apart from the one kept in mind if one of `gaps` is at least 0.
+
+    It writes all that the other one touched if there are `covers` and each is at least 0.
+    """
 
     operand: int
     reads: bool
     writes: bool
     gaps: tuple[Term, ...]
+    covers: tuple[Term, ...]
 
 
 @dataclass(frozen=True)
@@ -101,10 +105,13 @@ def _tracking(
             continue
         assert isinstance(later.where, Window)
         gaps: list[Term] = []
+        covers: list[Term] = []
         for dim, (start, end) in enumerate(_sides(later.where, grid)):
             gaps.append(sub(start, kept[2 * dim + 1][0]))
             gaps.append(sub(kept[2 * dim][0], end))
-        against.setdefault(where_at, []).append(Against(number, later.reads, later.writes, tuple(gaps)))
+            if grid and later.writes and not later.reads:
+                covers += [sub(kept[2 * dim][0], start), sub(end, kept[2 * dim + 1][0])]
+        against.setdefault(where_at, []).append(Against(number, later.reads, later.writes, tuple(gaps), tuple(covers)))
         conflicting.update(dict.fromkeys(numbers((where_at, number), other)))
     return Tracking(
         at,

@@ -48,7 +48,8 @@ class Ways:
         """Whether one leads from an op of a block to another one of it, at most so many trips later."""
         if block not in self._grounds:
             self._grounds[block] = _Ground(self._blocks.nodes[block], self._cores, self._waits_alone)
-        inside = [one for one in signals if one.block == block and one.lag < 2]
+        nested = len(self._blocks.loops[block]) > 1  # then larger lags start anew with each run of the inner loop
+        inside = [one for one in signals if one.block == block and (one.lag < 2 or not nested)]
         return self._grounds[block].lead(inside, start, end, trips)
 
 

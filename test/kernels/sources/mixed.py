@@ -144,6 +144,21 @@ def until_done(
         i = i + 1
 
 
+@pl.jit.incore
+def halved_in_place(
+    a: pl.Tensor[[ROWS, 64], pl.FP16],
+    b: pl.Tensor[[64, 64], pl.FP16],
+    work: pl.InOut[pl.Tensor[[64, 64], pl.FP32]],
+    blocks: pl.Scalar[pl.INDEX],
+):
+    """The vector core puts its result where the product was, and the next product goes there."""
+    right = pl.move(pl.load(b, [0, 0], [64, 64], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Right)
+    for i in pl.range(blocks):
+        rows = pl.load(a, [i * 32, 0], [32, 64], target_memory=pl.Mem.Mat)
+        pl.store(pl.matmul(pl.move(rows, target_memory=pl.Mem.Left), right), [i % 2 * 32, 0], work)
+        pl.store(pl.mul(pl.load(work, [i % 2 * 32, 0], [32, 64]), 0.5), [i % 2 * 32, 0], work)
+
+
 def _half(rng, *shape):
     return (rng.standard_normal(shape) * 0.1).astype(np.float16)
 
@@ -164,6 +179,17 @@ def _attention(given):
             np.float32
         )
     return {"total": total}
+
+
+def _last_two(given):
+    work, product = given["work"].copy(), _product(given)["c"]
+    for i in range(given["blocks"]):
+        work[i % 2 * 32 : i % 2 * 32 + 32] = product[i * 32 : i * 32 + 32]
+    return {"work": work}
+
+
+def _without_c(rows):
+    return lambda rng: {name: value for name, value in rows(rng).items() if name != "c"}
 
 
 def _some(given):
@@ -209,6 +235,7 @@ CASES = {
     **{f"scaled_rows#{blocks}": (_rows(blocks, 3), _product) for blocks in (0, 1, 4, 7)},
     **{f"carried_place#{blocks}": (_rows(blocks, 2), _product) for blocks in (0, 3)},
     **{f"until_done#{blocks}": (_rows(blocks, 2), _product) for blocks in (0, 3)},
+    **{f"halved_in_place#{blocks}": (_without_c(_rows(blocks, 2)), _last_two) for blocks in (1, 5)},
     **{f"halves#{blocks}": (_rows(blocks, 1), _product) for blocks in (0, 1, 3)},
     **{f"twice#{how}": (_rounds(*how), _some) for how in ((0, 2, 2), (2, 0, 0), (3, 3, 3), (2, 4, 1))},
     **{f"attention#{blocks}": (_heads(blocks), _attention) for blocks in (0, 1, 2, 5)},
