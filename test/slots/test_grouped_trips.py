@@ -54,5 +54,5 @@ def test_a_guard_that_is_one_too_strict_leaves_a_slot_unwritten() -> None:
 
 
 def test_its_fences_are_proven() -> None:
-    verdict = check(kernel_of(lowered(prefetched(3, 4, 1))[0]))
+    verdict = check(kernel_of(lowered(prefetched(2, 3, 1))[0]))
     assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())
