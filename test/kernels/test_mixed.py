@@ -12,12 +12,15 @@ from xdsl.ir import Operation
 from pto_buf import compile
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
+from pto_buf.compiler import compile_module
 from pto_buf.dialect.cross_core import CoreSignalOp, SetFftsOp, SetIntraBlockOp, SyncSetOp
 from pto_buf.dialect.kernel import SectionCubeOp, SectionVectorOp
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.versions import spell_for
+from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
 from pto_buf.kernel import Kernel
+from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.lowering.plan_memory import functions
 from pto_buf.machine.exec import kernel_named
 from pto_buf.printing import text_of
@@ -25,6 +28,7 @@ from pto_buf.run import Case, load_cases, run_case
 from pto_buf.sim.orders import order_named
 from pto_buf.source import parse_text
 from pto_buf.universe import make_context
+from support.kernel_text import ir
 
 FILE = Path(__file__).parent / "sources" / "mixed.py"
 CASES = load_cases(FILE)
@@ -165,6 +169,27 @@ def test_all_functions_with_signals_are_respelt_together():
     spell_for(finished, (0, 56))
     finished.verify()
     assert text_of(finished).count("%ffts: !pto.ptr<i64>") == 3 and "memref" not in text_of(finished)
+
+
+HALF = """
+@pl.jit.incore
+def k(
+    a: pl.Tensor[[16, 16], pl.FP16], w: pl.InOut[pl.Tensor[[64, 16], pl.FP32]], n: pl.Scalar[pl.INDEX],
+):
+    left = pl.move(pl.load(a, [0, 0], [16, 16], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Left)
+    right = pl.move(pl.load(a, [0, 0], [16, 16], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Right)
+    for i in pl.range(n):
+        pl.store(pl.matmul(left, right), [i % 2 * 32, 0], w)
+        pl.store(pl.mul(pl.load(w, [i % 2 * 32, 0], [32, 16]), 2.0), [i % 2 * 32, 0], w)
+"""
+
+
+def test_what_a_core_stored_and_the_other_wrote_over_in_part_is_not_loaded_again():
+    with pytest.raises(DiagnosticError) as caught:
+        compile_module(ir(HALF), PipelineOptions())
+    (found,) = caught.value.diagnostics
+    assert found.kind == "global-read-after-write"
+    assert found.place is not None and found.place.line == 11
 
 
 @pytest.mark.parametrize("target", TARGETS)
