@@ -5,7 +5,7 @@ Of two pairs one goes where the other implies it: tiles that are read together n
 `theirs` is what the assembler's own insertion executes, None where its output races or holds back what need not wait.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pytest
@@ -17,6 +17,7 @@ from pto_buf.check.concrete import Choice, open_arguments, steps_of
 from pto_buf.check.steps import Fence, Step, Wait
 from pto_buf.hw import Pipe
 from support.slot_builder import lowered
+from support.slot_text import SlotText
 from support.trials import kernel_of
 
 
@@ -67,6 +68,35 @@ COUNTS: Mapping[str, Count] = {
 }
 
 
+def both_slots() -> SlotText:
+    """V fills both slots of a set and copies them to another: one barrier before each half, none between two slots."""
+    kernel = SlotText(P=2, Q=2)
+    slots = ("[i % 2]", "[(i + 1) % 2]")
+    with kernel.loop("i", 0, "n"):
+        for slot in slots:
+            kernel.fill(f"P{slot}")
+        for slot in slots:
+            kernel.vector(f"Q{slot}", f"P{slot}")
+        for row, slot in enumerate(slots):
+            kernel.store(f"Q{slot}", row=f"i * 2 + {row}")
+    return kernel
+
+
+def summed_while() -> SlotText:
+    """A sum of tiles in one slot, loaded and added in front of a while loop's condition."""
+    kernel = SlotText(P=1, Y=1)
+
+    def trip() -> None:
+        kernel.load("P", row="k")
+        kernel.vector("Y", "Y", "P")
+
+    kernel.fill("Y")
+    with kernel.repeat("k", "k < n", trip):
+        pass
+    kernel.store("Y", "z")
+    return kernel
+
+
 def executed(function: FuncOp, numbers: Mapping[str, int]) -> tuple[int, int]:
     program = build(function)
     values = {var.key: numbers.get(var.name, 3) for var in open_arguments(program)}
@@ -77,6 +107,13 @@ def executed(function: FuncOp, numbers: Mapping[str, int]) -> tuple[int, int]:
 
 BARRIERS_LEFT_OUT = ("B29", "B70", "B07")
 """Here the assembler has no barrier between vector ops on one sum, which this hardware does not order."""
+
+
+@pytest.mark.parametrize(("make", "pairs", "barriers"), [(both_slots, 4, 2), (summed_while, 2, 0)])
+def test_barriers_stand_only_where_a_trip_needs_them(make: Callable[[], SlotText], pairs: int, barriers: int):
+    kernel = kernel_of(lowered(make())[0])
+    few, many = (executed(kernel, {"n": trips}) for trips in (8, 20))
+    assert (many[0] - few[0], many[1] - few[1]) == (12 * pairs, 12 * barriers)
 
 
 @pytest.mark.parametrize("name", COUNTS)

@@ -70,7 +70,8 @@ def first_needed(ways: Ways, mark: Mark) -> int | None:
         step = ways.tree.blocks[block].path[-1]
         loop = ways.tree.node(step)
         before = islice(ways.laid_out.blocks[block], at)
-        if not isinstance(loop, Loop) or any(_may_work(item, pipe) for item in before):
+        entered = isinstance(loop, Loop | While) and ways.tree.inner[loop.key][0] == block
+        if not entered or any(_may_work(item, pipe) for item in before):
             break
         loops.append(loop.key)
         block, at = step.block, ways.laid_out.items[loop.key]

@@ -1,7 +1,7 @@
 """All fences of a program: which events there are, and where each set, wait and barrier stands."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pto_buf.fences.actions import Action, PlannedEvent, Rank
 from pto_buf.fences.arrays import fence_array, lost_on, with_arrays
@@ -14,8 +14,9 @@ from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
 from pto_buf.fences.tree import Site, Tree, build_tree, build_trees
 from pto_buf.fences.windows import Pair, Windows
 from pto_buf.hw import Pipe, Target
+from pto_buf.slots.compare import Equality, compare
 from pto_buf.slots.flow import Flow
-from pto_buf.slots.program import Program
+from pto_buf.slots.program import Loop, Program, While
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,8 @@ class _Order:
     fenced: Mapping[int, PoolFences]
     by_set: Mapping[int, int]
     tree: Tree
+    apart: dict[Hashable, bool] = field(default_factory=dict[Hashable, bool])
+    """By two terms and the loops around them: whether they are never one number."""
 
     def storage(self, site: Site) -> int:
         return self.by_set[site.access.slots.key]
@@ -142,5 +145,19 @@ class _Order:
         return tuple(placed.phase.get(site.key) for placed in fences.rings)
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
+        if not carried and self._in_other_slot(earlier, later):
+            return False
         around = self.tree.loops_around(earlier.path)
         return self.fenced[self.storage(earlier)].must_wait(earlier, later, carried, around)
+
+    def _in_other_slot(self, earlier: Site, later: Site) -> bool:
+        """Whether two accesses in one trip of all loops around both are known to touch two slots of a set."""
+        one, other = earlier.access, later.access
+        if one.slots.key != other.slots.key or one.term == other.term:
+            return False
+        path = [step for step, also in zip(earlier.path, later.path, strict=False) if step == also]
+        around = [node for step in path if isinstance(node := self.tree.node(step), Loop | While)]
+        key = one.term, other.term, tuple(loop.key for loop in around)
+        if key not in self.apart:
+            self.apart[key] = compare(one.term, other.term, around) is Equality.DIFFERENT
+        return self.apart[key]
