@@ -13,7 +13,8 @@ from check.programs import function_of
 from check.random_kernels import right_kernel
 from check.rich_kernels import rich_kernel
 from pto_buf.check.build import build
-from pto_buf.check.explore import Explorer, State
+from pto_buf.check.explore import Explorer
+from pto_buf.check.frontier import State
 from pto_buf.check.ground import FlagKey
 from pto_buf.check.model import model_of
 from pto_buf.check.prepare import prepare

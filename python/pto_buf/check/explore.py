@@ -1,10 +1,9 @@
 """Goes through all runs of a program at once, for one group of goals, until its states repeat. Pure.
 
 A state is a place in the code, facts about the variables, and who knows what complete. The states at which paths meet
-are remembered; the walk is breadth first, so that the first alarm has a short run behind it.
+are remembered; `frontier` says in what order they go on, and which of them go on together.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -18,6 +17,7 @@ from pto_buf.check.facts import (
     forgotten,
     with_range,
 )
+from pto_buf.check.frontier import ENDED, Frontier, State
 from pto_buf.check.ground import Ground
 from pto_buf.check.knowledge import Bits, Knowledge
 from pto_buf.check.liveness import Keys
@@ -61,7 +61,10 @@ class Explored:
 
 @dataclass(frozen=True)
 class Setting:
-    """What is the same for all groups of goals. With `joint`, signals between cores are followed."""
+    """What is the same for all groups of goals. With `joint`, signals between cores are followed.
+
+    `unites`: states that together are exactly one go on as one. Then a trail may be that of another part of it.
+    """
 
     whole: Whole
     model: Model
@@ -69,30 +72,7 @@ class Setting:
     live: Sequence[Keys]
     joins: frozenset[int]
     joint: bool
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """`ats` is where each core is, or ENDED; `turn` is the core that goes on."""
-
-    ats: tuple[int, ...]
-    turn: int
-    facts: Facts
-    knowledge: Knowledge
-    trail: Trail
-
-    @property
-    def at(self) -> int:
-        return self.ats[self.turn]
-
-    def moved(self, at: int, facts: Facts, knowledge: Knowledge, trail: Trail, turn: int | None = None) -> "State":
-        """The core whose turn it is stands at `at` now; perhaps it is another's turn."""
-        ats = (*self.ats[: self.turn], at, *self.ats[self.turn + 1 :])
-        return State(ats, self.turn if turn is None else turn, facts, knowledge, trail)
-
-
-ENDED = -1
-"""Where a core is that has ended."""
+    unites: bool = True
 
 
 def start_facts(whole: Whole, scope: Scope) -> Facts:
@@ -135,40 +115,43 @@ class Explorer:
         self._alarms = Alarms(bits, len(setting.whole.kinds))
         self._effects = Effects(setting.whole, setting.ground, bits, self._alarms, setting.model)
         self._tracker = tracker
-        self._queue: deque[State] = deque()
-        self._seen: dict[object, State] = {}
+        self._frontier = Frontier(self._code, setting.unites)
 
     @property
     def states(self) -> tuple[State, ...]:
         """The states that were found, where paths meet or part."""
-        return tuple(self._seen.values())
+        return tuple(self._frontier.states[number] for number in self._frontier.speaking())
 
     # --- the walk ---
 
     def explore(self) -> Explored:
         """Goes on until the states repeat."""
         self._begin()
-        while self._queue and not self._alarms.all_gone:
-            if len(self._seen) > self._limit:
-                return Explored(self._alarms, len(self._seen), False)
-            self._go(self._queue.popleft())
-        return Explored(self._alarms, len(self._seen), True)
+        while not self._alarms.all_gone:
+            numbers = self._frontier.take()
+            if not numbers:
+                break
+            for number in numbers:
+                if len(self._frontier) > self._limit:
+                    return Explored(self._alarms, len(self._frontier), False)
+                self._go(number)
+        return Explored(self._alarms, len(self._frontier), True)
 
     def _begin(self) -> None:
         starts = self._whole.starts
         self._add(State(starts, 0, start_facts(self._whole, self._scope), Knowledge.nothing(len(starts)), None))
 
-    def _add(self, state: State) -> None:
-        """Keeps only what matters from here on; goes on later unless the like was seen."""
-        if self._tracker is not None and self._tracker.settled(state.knowledge):
-            return
-        state, key = self._kept(state)
-        if key not in self._seen:
-            self._seen[key] = state
-            self._queue.append(state)
+    def _add(self, state: State, answered: bool = False) -> int | None:
+        """Keeps only what matters from here on; goes on later unless another state speaks for it: whose number it is.
 
-    def _kept(self, state: State) -> tuple[State, object]:
-        """The state without what nothing asks any more, and a key that is equal for equal ones."""
+        None if nothing more can go wrong in it.
+        """
+        if self._tracker is not None and self._tracker.settled(state.knowledge):
+            return None
+        return self._frontier.add(self._kept(state), answered)
+
+    def _kept(self, state: State) -> State:
+        """The state without what nothing asks any more."""
         places = [at for at in state.ats if at != ENDED]
         live = _NO_KEYS.union(*(self._setting.live[at] for at in places))
         residues = _NO_KEYS.union(*(self._residues[at] for at in places))
@@ -182,23 +165,23 @@ class Explorer:
         knowledge = state.knowledge
         knowledge.forget(self._bits, self._alarms.gone_bits)
         knowledge.pending -= self._alarms.gone_flags
-        return replace(state, facts=facts), (state.ats, state.turn, facts.key(), knowledge.key())
+        return replace(state, facts=facts)
 
     def _ask(self, state: State, asked: Asked) -> None:
         """Goes on once for each answer. An answer that leaves the facts as they are would be asked for again."""
-        _, before = self._kept(replace(state, knowledge=state.knowledge.copy()))
+        before = self._kept(replace(state, knowledge=state.knowledge.copy())).facts.key()
         for case in cases(self._scope, state.facts, asked.question):
             trail = Link(state.trail, Took(state.at, case.condition))
-            answered = replace(state, facts=case.facts, knowledge=state.knowledge.copy(), trail=trail)
-            _, after = self._kept(replace(answered, knowledge=state.knowledge.copy()))
-            if after == before:
+            answered = self._kept(replace(state, facts=case.facts, knowledge=state.knowledge.copy(), trail=trail))
+            if answered.facts.key() == before:
                 for goal in self._bits.goals:
                     self._alarms.cannot_see(goal)
                 return
-            self._add(answered)
+            self._add(answered, answered=True)
 
-    def _go(self, state: State) -> None:
-        """Runs on to the next place where paths meet, to a question, or to another core's turn."""
+    def _go(self, number: int) -> None:
+        """A state runs on to the next place where paths meet, to a question, or to another core's turn."""
+        state = self._frontier.states[number]
         at, facts, knowledge, trail = state.at, state.facts, state.knowledge.copy(), state.trail
         first = True
         while True:

@@ -5,11 +5,12 @@ then no run leaves them, and none of them is wrong.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from pto_buf.check.explore import Explorer, State
+from pto_buf.check.explore import Explorer
 from pto_buf.check.facts import Facts
+from pto_buf.check.frontier import State
 from pto_buf.check.knowledge import Goal, Knowledge
 from pto_buf.check.poly import Form
 from pto_buf.check.program import Code
@@ -37,30 +38,25 @@ class Recorder(Explorer):
 
     def __init__(self, *args: Any):
         super().__init__(*args)
-        self._numbers: dict[object, int] = {}
-        self._links: list[list[int]] = []
+        self._links: dict[int, list[int]] = {}
         self._from: list[int] | None = None
 
     @property
     def links(self) -> tuple[tuple[int, ...], ...]:
         """For each state, the numbers of those that it leads to, in the order in which they are met."""
-        return tuple(tuple(one) for one in self._links)
+        frontier = self._frontier
+        places = {number: place for place, number in enumerate(frontier.speaking())}
+        return tuple(tuple(places[frontier.speaker(to)] for to in self._links.get(number, ())) for number in places)
 
-    def _go(self, state: State) -> None:
-        self._from = self._links[self._numbers[self._kept(replace(state, knowledge=state.knowledge.copy()))[1]]]
-        super()._go(state)
+    def _go(self, number: int) -> None:
+        self._from = self._links[number] = []
+        super()._go(number)
 
-    def _add(self, state: State) -> None:
-        before = len(self._seen)
-        super()._add(state)
-        if self._tracker is not None and self._tracker.settled(state.knowledge):
-            return
-        _, key = self._kept(replace(state, knowledge=state.knowledge.copy()))
-        if len(self._seen) > before:
-            self._numbers[key] = len(self._links)
-            self._links.append([])
-        if self._from is not None:
-            self._from.append(self._numbers[key])
+    def _add(self, state: State, answered: bool = False) -> int | None:
+        number = super()._add(state, answered)
+        if self._from is not None and number is not None:
+            self._from.append(number)
+        return number
 
 
 # --- as JSON -----------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from pto_buf.check.tracker import Tracker, make_tracker
 from pto_buf.check.values import ValueSets
 from pto_buf.check.whole import Whole, one_core, whole_block
 from pto_buf.check.windows import Tracking, tracking_forms, trackings
-from pto_buf.check.witness import witnesses
+from pto_buf.check.witness import FEW_TRIED, MOST_TRIED, witnesses
 from pto_buf.hw import Pipe
 
 Moduli = tuple[tuple[int, int], ...]
@@ -127,6 +127,10 @@ class Prover:
         self._around = enclosing(self._code.instructions)
         self._proof = Proof()
         self._found: dict[object, Finding] = {}
+        self._runs: set[object] = set()
+        """The runs that were looked at, and are right."""
+        self._alarms: dict[Goal, list[Alarm]] = {}
+        """For each goal, what may be wrong, the latest, which is the most exact one, first."""
 
     def _window(self, tracking: Tracking) -> _Window:
         forms = self._forms.copy()
@@ -217,6 +221,9 @@ class Prover:
                 left.update(self._stage(tries, goals, stage, before))
             if not left or self._found:
                 break
+        if not self._found:
+            for alarm in [alarm for goal in left for alarm in self._alarms.get(goal, ())][:_MOST_WITNESSES]:
+                self._confirm(alarm, MOST_TRIED)
         self._proof.findings = tuple(self._found.values())
         self._proof.open = list(dict.fromkeys(left.values()))
         return self._proof
@@ -224,23 +231,25 @@ class Prover:
     def _tries(self, stage: int, own: Moduli, every: Sequence[Moduli]) -> tuple[Moduli, ...]:
         """What residues to follow: the goal's own; with those of bounds; with one other's; with all.
 
+        With others', those of bounds are left out at first: what is right whatever the bounds are needs no look at them.
         A last time with all, and small numbers told apart even where no comparison does, to find a run.
         """
         if stage == 0:
             return (own,)
         if stage == 1:
-            return (self._closed(own),)
-        if stage == 2:
-            others = dict.fromkeys(self._closed(own, other) for other in every if other != own)
-            return tuple(sorted(others, key=lambda moduli: prod(modulus for _, modulus in moduli)))
-        return (self._closed(*every),)
+            return (self._joined(own),)
+        if stage == _LAST_STAGE:
+            return (self._joined(*every),)
+        sets = [(own, other) for other in every if other != own] if stage == 2 else [every]
+        found = [self._joined(*one, bounds=bounds) for bounds in (False, True) for one in sets]
+        return tuple(sorted(dict.fromkeys(found), key=lambda moduli: prod(modulus for _, modulus in moduli)))
 
-    def _closed(self, *parts: Moduli) -> Moduli:
+    def _joined(self, *parts: Moduli, bounds: bool = True) -> Moduli:
         demand = Demand()
         for part in parts:
             for key, modulus in part:
                 demand.moduli[key] = lcm(demand.moduli.get(key, 1), modulus)
-        demand.close(self._code, bounds=True)
+        demand.close(self._code, bounds=bounds)
         return tuple(sorted(demand.moduli.items()))
 
     def _stage(
@@ -271,8 +280,10 @@ class Prover:
                 return {**self._explore(moduli, goals[:half], stage), **self._explore(moduli, goals[half:], stage)}
             return {goals[0]: f"more than {self._limit} states"}
         left: dict[Goal, str] = {goal: self._blind_words(goal) for goal in outcome.alarms.blind}
+        for alarm in outcome.alarms.alarms:
+            self._alarms.setdefault(alarm.goal, []).insert(0, alarm)
         for alarm in outcome.alarms.alarms[:_MOST_WITNESSES]:
-            self._confirm(alarm)
+            self._confirm(alarm, FEW_TRIED)
         left.update({alarm.goal: self._alarm_words(alarm) for alarm in outcome.alarms.alarms})
         proven = tuple(goal for goal in goals if goal not in left)
         if proven:
@@ -287,10 +298,11 @@ class Prover:
         followed = {form: (low - wider, high + wider) for form, (low, high) in forms.bounds.items()}
         scope = Scope(followed, dict(moduli), self._prepared.known)
         residues = live_residues(self._code, terms_of if window is None else all_terms_of, stage > 0)
+        setting = replace(self._setting if window is None else window.setting, unites=stage < _LAST_STAGE)
         if window is None:
             bits = lay_out(goals, self._ground, self._model, self._cores, self._senders)
-            return kind(self._setting, scope, bits, residues, self._limit)
-        return kind(window.setting, scope, window.tracker.bits, residues, self._limit, window.tracker)
+            return kind(setting, scope, bits, residues, self._limit)
+        return kind(setting, scope, window.tracker.bits, residues, self._limit, window.tracker)
 
     @property
     def cores(self) -> int:
@@ -312,9 +324,13 @@ class Prover:
         """The code that states refer to."""
         return self._code
 
-    def _confirm(self, alarm: Alarm) -> None:
+    def _confirm(self, alarm: Alarm, tried: int) -> None:
         """Looks for a run that shows it, and keeps all that is wrong in that run."""
-        for choice in witnesses(self._prepared, self._whole, alarm.trail):
+        for choice in witnesses(self._prepared, self._whole, alarm.trail, tried):
+            run = tuple(choice.arguments.items()), choice.outcome_values
+            if run in self._runs:
+                continue
+            self._runs.add(run)
             findings = check_run(self._program, self._model, choice, _WITNESS_STEPS).findings
             if findings:
                 for finding in findings:

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from pto_buf.check.changes import changed
-from pto_buf.check.explore import ENDED, Setting, State, start_facts
+from pto_buf.check.explore import Setting, start_facts
 from pto_buf.check.facts import Facts, Scope, range_of, residue_of
+from pto_buf.check.frontier import ENDED, State
 from pto_buf.check.knowledge import Bits, Knowledge
 from pto_buf.check.liveness import Keys
 from pto_buf.check.poly import form_poly

@@ -10,7 +10,9 @@ from pto_buf.check.run import Choice
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
 from pto_buf.check.whole import Whole
 
-_MOST_TRIED = 20_000
+FEW_TRIED, MOST_TRIED = 300, 20_000
+"""Values that are tried for one part of a trail: at first sight, and where nothing else is left to do."""
+
 _PARTS = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1)
 """How much of a trail, from its end, is tried."""
 
@@ -27,24 +29,25 @@ class _Path:
     """For each new symbol, the variable that was made, and how often it had been before."""
 
 
-def witnesses(prepared: Prepared, whole: Whole, trail: Trail) -> Iterator[Choice]:
+def witnesses(prepared: Prepared, whole: Whole, trail: Trail, tried: int = MOST_TRIED) -> Iterator[Choice]:
     """A run that goes the way of the trail; if there is none, runs that go the way of its later parts.
 
+    For each part so many values are tried.
     A trail forgets what no later instruction asks, so that in it two loops with one bound may have run differently.
     """
     path = _replay(prepared, whole, trail)
     seen: list[Choice] = []
     for part in _PARTS:
         conditions = path.conditions[int(len(path.conditions) * (1 - part)) :]
-        choice = _choice(prepared, _Path(conditions, path.made))
+        choice = _choice(prepared, _Path(conditions, path.made), tried)
         if choice is not None and not any(choice.arguments == other.arguments for other in seen):
             seen.append(choice)
             yield choice
 
 
-def _choice(prepared: Prepared, path: _Path) -> Choice | None:
+def _choice(prepared: Prepared, path: _Path, tried: int) -> Choice | None:
     symbols = _symbols(prepared, path)
-    values = _solve(path.conditions, symbols)
+    values = _solve(path.conditions, symbols, tried)
     if values is None:
         return None
     infos = prepared.program.variables
@@ -204,8 +207,8 @@ def _linear(term: Term) -> tuple[int, int, int] | None:
     return None
 
 
-def _solve(conditions: Sequence[Term], symbols: Sequence[_Symbol]) -> dict[int, int] | None:
-    """The first values, in order of the symbols, under which every condition holds."""
+def _solve(conditions: Sequence[Term], symbols: Sequence[_Symbol], most: int) -> dict[int, int] | None:
+    """The first values, in order of the symbols, under which every condition holds; `most` are tried."""
     position = {key: number for number, (key, _, _) in enumerate(symbols)}
     due: list[list[Term]] = [[] for _ in symbols]
     for condition in dict.fromkeys(conditions):
@@ -231,7 +234,7 @@ def _solve(conditions: Sequence[Term], symbols: Sequence[_Symbol]) -> dict[int, 
                 values.pop(key, None)
                 continue
             tried += 1
-            if tried > _MOST_TRIED:
+            if tried > most:
                 return None
             values[key] = value
             if all(_holds(condition, values) for condition in due[depth]):
