@@ -81,19 +81,18 @@ NOTHING = Facts({}, {}, {})
 # --- asking ------------------------------------------------------------------------------------------------------
 
 
-def range_of(scope: Scope, facts: Facts, poly: Poly, related: bool = False) -> Range:
-    """All that the facts say of where the value lies; of a variable by itself, what its relations say if `related`."""
+def range_of(scope: Scope, facts: Facts, poly: Poly) -> Range:
+    """All that the facts say of where the value lies: of it alone, and of what it has to do with other values."""
     form, factor = split(poly)
     if not form:
         return poly.const, poly.const
     found = _form_range(scope, facts, form)
-    if related or not _is_variable(form):
-        for other, known in facts.ranges.items():
-            parts = _in_terms_of(form, other)
-            if parts is not None:
-                ratio, rest_form, rest_factor = parts
-                rest_range = _form_range(scope, facts, rest_form) if rest_form else (0, 0)
-                found = met(found, summed(scaled(known, ratio), scaled(rest_range, rest_factor)))
+    for other, known in facts.ranges.items():
+        parts = _in_terms_of(form, other)
+        if parts is not None:
+            ratio, rest_form, rest_factor = parts
+            rest_range = _form_range(scope, facts, rest_form) if rest_form else (0, 0)
+            found = met(found, summed(scaled(known, ratio), scaled(rest_range, rest_factor)))
     return shifted(scaled(found, factor), poly.const)
 
 
@@ -196,16 +195,34 @@ def with_range(scope: Scope, facts: Facts, poly: Poly, limit: Range) -> Facts | 
 
 
 def _consistent(scope: Scope, facts: Facts, form: Form) -> Facts | None:
-    """A variable that became exact must fit its residue; one form that became exact may say more of its variables."""
+    """A variable must fit its residue; one form that became exact may say more of its variables."""
     if _is_variable(form):
         key = form[0][0][0]
-        value = exact(facts.ranges[form])
-        residue = facts.residues.get(key)
-        if value is not None and residue is not None and value % residue[1] != residue[0]:
-            return None
-    elif exact(facts.ranges[form]) is not None:
+        return facts if key not in facts.residues else _fitted(scope, facts, key, facts.residues[key])
+    if exact(facts.ranges[form]) is not None:
         return share_residues(scope, facts, form)
     return facts
+
+
+def _fitted(scope: Scope, facts: Facts, key: int, residue: Residue) -> Facts | None:
+    """The facts and the residue of a variable; instead of it its value, where the range leaves one and is followed."""
+    form = variable(key).parts
+    low, high = _of_residue(range_of(scope, facts, variable(key)), residue)
+    if low is None or high is None or low < high:
+        return replace(facts, residues={**facts.residues, key: residue})
+    if low > high:
+        return None
+    least, most = scope.forms.get(form, (low + 1, high - 1))
+    if not least <= low <= most:
+        return replace(facts, residues={**facts.residues, key: residue})
+    others = {other: known for other, known in facts.residues.items() if other != key}
+    return replace(facts, ranges={**facts.ranges, form: (low, high)}, residues=others)
+
+
+def _of_residue(limit: Range, residue: Residue) -> Range:
+    """From the first to the last number in a range that has the residue."""
+    (low, high), (r, m) = limit, residue
+    return None if low is None else low + (r - low) % m, None if high is None else high - (high - r) % m
 
 
 def with_residue(scope: Scope, facts: Facts, key: int, residue: int, modulus: int) -> Facts | None:
@@ -220,7 +237,7 @@ def with_residue(scope: Scope, facts: Facts, key: int, residue: int, modulus: in
     joint = _chinese((value, m), (residue, modulus))
     if joint is None:
         return None
-    return facts if joint == (value, m) else replace(facts, residues={**facts.residues, key: joint})
+    return facts if joint == (value, m) else _fitted(scope, facts, key, joint)
 
 
 def _chinese(one: Residue, other: Residue) -> Residue | None:

@@ -231,8 +231,8 @@ class Prover:
     def _tries(self, stage: int, own: Moduli, every: Sequence[Moduli]) -> tuple[Moduli, ...]:
         """What residues to follow: the goal's own; with those of bounds; with one other's; with all.
 
-        With others', those of bounds are left out at first: what is right whatever the bounds are needs no look at them.
-        A last time with all, and small numbers told apart even where no comparison does, to find a run.
+        With others', those of bounds are left out at first: what is right for any bounds needs no look at them. A last
+        time with all, and small numbers told apart even where no comparison does, to find a run.
         """
         if stage == 0:
             return (own,)

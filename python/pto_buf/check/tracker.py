@@ -78,7 +78,7 @@ class Tracker:
 def _not_negative(term: Term, reason: Reason) -> bool:
     """Whether that is known already."""
     poly = reason.poly(term)
-    low = None if poly is None else range_of(reason.scope, reason.facts, poly, related=True)[0]
+    low = None if poly is None else range_of(reason.scope, reason.facts, poly)[0]
     return low is not None and low >= 0
 
 
