@@ -88,10 +88,8 @@ def range_of(scope: Scope, facts: Facts, poly: Poly) -> Range:
         return poly.const, poly.const
     found = _form_range(scope, facts, form)
     for other, known in facts.ranges.items():
-        parts = _in_terms_of(form, other)
-        if parts is not None:
-            ratio, rest_form, rest_factor = parts
-            rest_range = _form_range(scope, facts, rest_form) if rest_form else (0, 0)
+        for ratio, rest, rest_factor in _in_terms_of(form, other):
+            rest_range = _form_range(scope, facts, rest) if rest else (0, 0)
             found = met(found, summed(scaled(known, ratio), scaled(rest_range, rest_factor)))
     return shifted(scaled(found, factor), poly.const)
 
@@ -101,22 +99,18 @@ def _is_variable(form: Form) -> bool:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _in_terms_of(form: Form, other: Form) -> tuple[int, Form, int] | None:
-    """`(ratio, rest, factor)`: the form is `ratio * other + factor * rest`. None if the two have nothing in common."""
+def _in_terms_of(form: Form, other: Form) -> tuple[tuple[int, Form, int], ...]:
+    """`(ratio, rest, factor)`: the form is `ratio * other + factor * rest`; one for each monomial that goes out so."""
     if other == form:
-        return None
-    ratio = _ratio(form, other)
-    return None if ratio is None else (ratio, *split(plus(form_poly(form), form_poly(other), -ratio)))
-
-
-def _ratio(form: Form, other: Form) -> int | None:
-    """How often `other` goes into `form` by the first monomial that they share; None if they share none."""
+        return ()
+    found: dict[int, None] = {}
     factors = dict(form)
     for mono, factor in other:
-        if mono in factors:
-            ratio, rest = divmod(factors[mono], factor)
-            return ratio if ratio and not rest else None
-    return None
+        ratio, uneven = divmod(factors.get(mono, 0), factor)
+        if ratio and not uneven:
+            found[ratio] = None
+    rests = ((ratio, split(plus(form_poly(form), form_poly(other), -ratio))) for ratio in found)
+    return tuple((ratio, rest, factor) for ratio, (rest, factor) in rests)
 
 
 def _form_range(scope: Scope, facts: Facts, form: Form) -> Range:

@@ -79,6 +79,8 @@ class Forms:
         self.bounds: dict[Form, tuple[int, int]] = {}
         self.changes: dict[int, list[Poly]] = {}
         """What each variable may be replaced by."""
+        self.reached: dict[int, list[Poly]] = {}
+        """What a variable that bounds a loop is equal to when the loop is left, in terms of the counter."""
         self._closed: dict[Form, tuple[int, int]] = {}
         """The forms, with their bounds, of which it is followed what they turn into."""
         self._stepped: dict[Form, None] = {}
@@ -211,7 +213,7 @@ class Forms:
 
     def copy(self) -> "Forms":
         other = Forms(self._ends)
-        other.bounds, other.changes = dict(self.bounds), self.changes
+        other.bounds, other.changes, other.reached = dict(self.bounds), self.changes, self.reached
         other._closed, other._stepped = dict(self._closed), dict(self._stepped)
         return other
 
@@ -224,8 +226,9 @@ class Forms:
         for _ in range(6):
             found: dict[Form, None] = {}
             for form in fresh:
+                alone = len(form_variables(form)) == 1
                 for key in form_variables(form):
-                    for value in self.changes.get(key, ()):
+                    for value in (*self.changes.get(key, ()), *(self.reached.get(key, ()) if alone else ())):
                         after = replaced(form_poly(form), key, value)
                         target, _ = split(after)
                         steps = key in value.variables() and plus(after, form_poly(form), -1).exact is None
@@ -285,6 +288,10 @@ def _visit_loop(forms: Forms, loop: Loop) -> None:
     for upper in alternatives(loop.upper):
         forms.need(plus(upper, counter, -1), 1 - step, 0)
         forms.changes.setdefault(loop.counter.key, []).append(upper)
+        for mono, factor in upper.parts:
+            if len(mono) == 1 and abs(factor) == 1:
+                rest = plus(upper, variable(mono[0]), -factor)
+                forms.reached.setdefault(mono[0], []).append(plus(constant(0), plus(counter, rest, -1), factor))
     for lower in alternatives(loop.lower):
         forms.need(plus(counter, lower, -1), 0, 0)
 

@@ -53,11 +53,15 @@ class ValueSets:
             self._settle(others)
 
     def _count(self, key: int, lower: Term, upper: Term, step: Term) -> None:
-        low, high, by = constant_of(lower), self.of(upper), constant_of(step)
-        if low is not None and high is not None and by:
-            trips = range(low, max(high, default=low), by)
-            if len(trips) <= MOST:
-                self._of[key] = frozenset(trips)
+        """The values of a counter; of one whose start or step is not one number, all that lie between its ends."""
+        starts, ends, by = self.of(lower), self.of(upper), constant_of(step)
+        if starts is None and self._is_not_negative(lower):
+            starts, by = frozenset({0}), 1
+        if not starts or ends is None:
+            return
+        trips = range(min(starts), max(ends, default=min(starts)), by if by and len(starts) == 1 else 1)
+        if len(trips) <= MOST:
+            self._of[key] = frozenset(trips)
 
     def _find_signs(self, assigned: Mapping[int, list[Term]]) -> None:
         """A variable is not negative if all that it is assigned is not, given that."""
