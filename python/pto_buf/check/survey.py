@@ -79,8 +79,8 @@ class Forms:
         self.bounds: dict[Form, tuple[int, int]] = {}
         self.changes: dict[int, list[Poly]] = {}
         """What each variable may be replaced by."""
-        self.reached: dict[int, list[Poly]] = {}
-        """What a variable that bounds a loop is equal to when the loop is left, in terms of the counter."""
+        self.reached: dict[Form, list[Poly]] = {}
+        """What the end of a loop is equal to when the loop is left, in terms of the counter."""
         self._closed: dict[Form, tuple[int, int]] = {}
         """The forms, with their bounds, of which it is followed what they turn into."""
         self._stepped: dict[Form, None] = {}
@@ -226,9 +226,11 @@ class Forms:
         for _ in range(6):
             found: dict[Form, None] = {}
             for form in fresh:
-                alone = len(form_variables(form)) == 1
+                for after in self.reached.get(form, ()):
+                    if self.need(after, *self.bounds[form]):
+                        found[split(after)[0]] = None
                 for key in form_variables(form):
-                    for value in (*self.changes.get(key, ()), *(self.reached.get(key, ()) if alone else ())):
+                    for value in self.changes.get(key, ()):
                         after = replaced(form_poly(form), key, value)
                         target, _ = split(after)
                         steps = key in value.variables() and plus(after, form_poly(form), -1).exact is None
@@ -288,10 +290,9 @@ def _visit_loop(forms: Forms, loop: Loop) -> None:
     for upper in alternatives(loop.upper):
         forms.need(plus(upper, counter, -1), 1 - step, 0)
         forms.changes.setdefault(loop.counter.key, []).append(upper)
-        for mono, factor in upper.parts:
-            if len(mono) == 1 and abs(factor) == 1:
-                rest = plus(upper, variable(mono[0]), -factor)
-                forms.reached.setdefault(mono[0], []).append(plus(constant(0), plus(counter, rest, -1), factor))
+        end, factor = split(upper)
+        if abs(factor) == 1:
+            forms.reached.setdefault(end, []).append(plus(constant(-factor * upper.const), counter, factor))
     for lower in alternatives(loop.lower):
         forms.need(plus(counter, lower, -1), 0, 0)
 
