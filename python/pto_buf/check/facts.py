@@ -43,12 +43,14 @@ class Scope:
     """`forms` are the polynomials that are followed, each exact within the given bounds.
 
     `moduli` are the moduli that residues of variables are kept for; a variable that is not named has none. `known`
-    are variables that stand for a number.
+    are variables that stand for a number. `by_cases`: an operator that cannot be worked out, but has few values, has
+    one of them, and the same as long as its operands are what they are.
     """
 
     forms: Mapping[Form, tuple[int, int]]
     moduli: Mapping[int, int]
     known: Mapping[int, int] = field(default_factory=dict[int, int])
+    by_cases: bool = False
     by_variable: Mapping[int, tuple[Form, ...]] = field(init=False)
 
     def __post_init__(self) -> None:

@@ -12,8 +12,10 @@ from pto_buf.check.explore import Explorer
 from pto_buf.check.facts import Facts
 from pto_buf.check.frontier import State
 from pto_buf.check.knowledge import Goal, Knowledge
+from pto_buf.check.operators import is_value
 from pto_buf.check.poly import Form
 from pto_buf.check.program import Code
+from pto_buf.check.reason import MOST_VALUES
 from pto_buf.check.survey import terms_of
 from pto_buf.check.terms import Node, Sum, Term, Var
 from pto_buf.hw import Pipe
@@ -146,13 +148,11 @@ def _state_of(data: Json, nodes: Mapping[str, Node]) -> State:
 
 
 def nodes_of(code: Code) -> dict[str, Node]:
-    """The operators that the code's terms consist of, by how they are written."""
-    found: dict[str, Node] = {}
-    for one in code.instructions:
-        for term in terms_of(one):
-            for node in _nodes(term):
-                found[repr(node)] = node
-    return found
+    """The operators that the code's terms consist of, and that one of them has some value, by how they are written."""
+    nodes = dict.fromkeys(node for one in code.instructions for term in terms_of(one) for node in _nodes(term))
+    values = range(1 - MOST_VALUES, MOST_VALUES)
+    conditions = (is_value(node, value) for node in nodes for value in values)
+    return {repr(node): node for node in (*nodes, *conditions)}
 
 
 def _nodes(term: Term) -> Iterator[Node]:

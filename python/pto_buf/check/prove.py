@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import lcm, prod
 from typing import TypeVar
 
 from pto_buf.check.alarms import Alarm
@@ -29,7 +28,8 @@ from pto_buf.check.program import (
     Signal,
     WaitFlag,
 )
-from pto_buf.check.survey import Demand, Forms, all_terms_of, between_cores, forms_of, terms_of
+from pto_buf.check.stages import BY_CASES, LAST_STAGE, Moduli, demanded, tries
+from pto_buf.check.survey import Forms, all_terms_of, between_cores, forms_of, terms_of
 from pto_buf.check.terms import Term
 from pto_buf.check.tracker import Tracker, make_tracker
 from pto_buf.check.values import ValueSets
@@ -37,9 +37,6 @@ from pto_buf.check.whole import Whole, one_core, whole_block
 from pto_buf.check.windows import Tracking, tracking_forms, trackings
 from pto_buf.check.witness import FEW_TRIED, MOST_TRIED, witnesses
 from pto_buf.hw import Pipe
-
-Moduli = tuple[tuple[int, int], ...]
-"""Variable and modulus, by key."""
 
 MOST_STATES = 20_000
 """States of one group in one stage."""
@@ -60,7 +57,6 @@ FEW_TRIPS = 3
 _MOST_WITNESSES = 24
 _WITNESS_STEPS = 200_000
 _WIDER = 4
-_LAST_STAGE = 4
 _E = TypeVar("_E")
 
 
@@ -193,17 +189,10 @@ class Prover:
                 terms[goal].update(dict.fromkeys(self._around[at]))
                 terms[goal].update(dict.fromkeys(gap for one in found for gap in one.gaps))
         cache: dict[tuple[Term, ...], Moduli] = {}
-        return {goal: self._demand_of(tuple(terms[goal]), cache) for goal in goals}
-
-    def _demand_of(self, terms: tuple[Term, ...], cache: dict[tuple[Term, ...], Moduli]) -> Moduli:
-        if terms not in cache:
-            demand = Demand()
-            for term in terms:
-                demand.exactly(term)
-            if demand.moduli:
-                demand.close(self._code, bounds=False)
-            cache[terms] = tuple(sorted(demand.moduli.items()))
-        return cache[terms]
+        for found in terms.values():
+            if tuple(found) not in cache:
+                cache[tuple(found)] = demanded(self._code, found)
+        return {goal: cache[tuple(terms[goal])] for goal in goals}
 
     # --- stages ---
 
@@ -211,14 +200,14 @@ class Prover:
         demands = self.demands()
         every = tuple(dict.fromkeys(demands.values()))
         left: dict[Goal, str] = dict.fromkeys(demands, "")
-        for stage in range(_LAST_STAGE + 1):
+        for stage in range(LAST_STAGE + 1):
             groups: dict[tuple[Moduli, ...], list[Goal]] = {}
             for goal in left:
-                groups.setdefault(self._tries(stage, demands[goal], every), []).append(goal)
+                groups.setdefault(tries(self._code, stage, demands[goal], every), []).append(goal)
             before = left
             left = {}
-            for tries, goals in groups.items():
-                left.update(self._stage(tries, goals, stage, before))
+            for moduli, goals in groups.items():
+                left.update(self._stage(moduli, goals, stage, before))
             if not left or self._found:
                 break
         if not self._found:
@@ -227,30 +216,6 @@ class Prover:
         self._proof.findings = tuple(self._found.values())
         self._proof.open = list(dict.fromkeys(left.values()))
         return self._proof
-
-    def _tries(self, stage: int, own: Moduli, every: Sequence[Moduli]) -> tuple[Moduli, ...]:
-        """What residues to follow: the goal's own; with those of bounds; with one other's; with all.
-
-        With others', those of bounds are left out at first: what is right for any bounds needs no look at them. A last
-        time with all, and small numbers told apart even where no comparison does, to find a run.
-        """
-        if stage == 0:
-            return (own,)
-        if stage == 1:
-            return (self._joined(own),)
-        if stage == _LAST_STAGE:
-            return (self._joined(*every),)
-        sets = [(own, other) for other in every if other != own] if stage == 2 else [every]
-        found = [self._joined(*one, bounds=bounds) for bounds in (False, True) for one in sets]
-        return tuple(sorted(dict.fromkeys(found), key=lambda moduli: prod(modulus for _, modulus in moduli)))
-
-    def _joined(self, *parts: Moduli, bounds: bool = True) -> Moduli:
-        demand = Demand()
-        for part in parts:
-            for key, modulus in part:
-                demand.moduli[key] = lcm(demand.moduli.get(key, 1), modulus)
-        demand.close(self._code, bounds=bounds)
-        return tuple(sorted(demand.moduli.items()))
 
     def _stage(
         self, tries: tuple[Moduli, ...], goals: Sequence[Goal], stage: int, reasons: Mapping[Goal, str]
@@ -294,11 +259,11 @@ class Prover:
         """What goes through the states for these goals, following these residues."""
         window = self._windows.get(goals[0])
         forms = self._forms if window is None else window.forms
-        wider = _WIDER if stage == _LAST_STAGE else 0
+        wider = _WIDER if stage == LAST_STAGE else 0
         followed = {form: (low - wider, high + wider) for form, (low, high) in forms.bounds.items()}
-        scope = Scope(followed, dict(moduli), self._prepared.known)
+        scope = Scope(followed, dict(moduli), self._prepared.known, by_cases=stage >= BY_CASES)
         residues = live_residues(self._code, terms_of if window is None else all_terms_of, stage > 0)
-        setting = replace(self._setting if window is None else window.setting, unites=stage < _LAST_STAGE)
+        setting = replace(self._setting if window is None else window.setting, unites=stage < LAST_STAGE)
         if window is None:
             bits = lay_out(goals, self._ground, self._model, self._cores, self._senders)
             return kind(setting, scope, bits, residues, self._limit)

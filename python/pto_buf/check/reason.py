@@ -1,16 +1,15 @@
 """Terms under facts: exact where they can be, a question where an answer would make them so. Pure."""
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import gcd
 
 from pto_buf.check.facts import Facts, Scope, range_of, residue_of, residue_of_poly
+from pto_buf.check.operators import compared_quotients, divisor_of, is_value, mask_of, modulus_of, remainder_range
 from pto_buf.check.poly import (
     EVERYTHING,
     Poly,
     Range,
     constant,
-    exact,
     joined,
     plus,
     scaled,
@@ -78,7 +77,7 @@ class Reason:
             case Fn.SELECT:
                 return joined(ranges[1], ranges[2])
             case Fn.REMU | Fn.REMS | Fn.AND:
-                return _remainder_range(term.fn, ranges)
+                return remainder_range(term.fn, ranges)
             case Fn.DIVS | Fn.DIVU | Fn.FLOORDIV | Fn.SHRS | Fn.SHRU:
                 low = ranges[0][0]
                 return (0, ranges[0][1]) if low is not None and low >= 0 else EVERYTHING
@@ -107,6 +106,11 @@ class Reason:
                     return None
                 total = plus(total, part, factor)
             return total
+        found = self._poly_of_node(term)
+        value = self._one_of_few(term) if found is None and self.scope.by_cases else None
+        return found if value is None else constant(value)
+
+    def _poly_of_node(self, term: Node) -> Poly | None:
         match term.fn:
             case Fn.MUL:
                 left, right = self.poly(term.args[0]), self.poly(term.args[1])
@@ -179,6 +183,12 @@ class Reason:
 
     # --- operators whose value needs a residue or exact operands ---
 
+    def _one_of_few(self, term: Node) -> int | None:
+        low, high = self.range(term)
+        if low is None or high is None or high - low >= MOST_VALUES:
+            return None
+        return next((value for value in range(low, high) if self._outcome(is_value(term, value))), high)
+
     def _node(self, term: Node) -> int | None:
         modulus = modulus_of(term)
         if modulus is not None:
@@ -233,7 +243,8 @@ class Reason:
             return None if residue is None else residue // divisor % modulus
         if term.fn in (Fn.MINS, Fn.MAXS):
             chosen = self._chosen(term)
-            return None if chosen is None else self.residue(chosen, modulus)
+            if chosen is not None:
+                return self.residue(chosen, modulus)
         if term.fn is Fn.MUL:
             parts = [self.residue(arg, modulus) for arg in term.args]
             return None if parts[0] is None or parts[1] is None else parts[0] * parts[1] % modulus
@@ -327,53 +338,3 @@ class Reason:
         if known is None:
             raise Asked(Outcome(node))
         return known
-
-
-def modulus_of(term: Node) -> int | None:
-    """Of a remainder by a positive constant, or a mask of low bits."""
-    if term.fn is Fn.AND:
-        mask = constant_of(term.args[1])
-        return mask + 1 if mask is not None and mask >= 0 and mask & (mask + 1) == 0 else None
-    by = constant_of(term.args[1]) if term.fn in (Fn.REMU, Fn.REMS) else None
-    return by if by is not None and by > 0 else None
-
-
-def mask_of(term: Node) -> int | None:
-    """The bits that an operator lets through, where they are known."""
-    mask = constant_of(term.args[1]) if term.fn is Fn.AND else None
-    return mask if mask is not None and mask >= 0 else None
-
-
-def divisor_of(term: Node) -> int | None:
-    """Of a division by a positive constant that rounds down where its operand is not negative."""
-    if term.fn in (Fn.DIVU, Fn.DIVS, Fn.FLOORDIV):
-        by = constant_of(term.args[1])
-        return by if by is not None and by > 0 else None
-    if term.fn in (Fn.SHRS, Fn.SHRU):
-        amount = constant_of(term.args[1])
-        return 1 << amount if amount is not None and 0 <= amount < term.width else None
-    return None
-
-
-def compared_quotients(term: Node) -> Iterator[tuple[Node, Term, int]]:
-    """Of a minimum or maximum of a quotient and a number: both, and the most that is divided for a lesser quotient.
-
-    `x / 2` is at most 1 if `x` is at most 3, and not negative.
-    """
-    for one, other in (term.args, term.args[::-1]):
-        divisor, number = divisor_of(one) if isinstance(one, Node) else None, constant_of(other)
-        if isinstance(one, Node) and divisor is not None and number is not None and number >= 0:
-            yield one, other, divisor * number + divisor - 1
-
-
-def _remainder_range(fn: Fn, ranges: Sequence[Range]) -> Range:
-    by = exact(ranges[1])
-    if by is None or by <= 0:
-        return EVERYTHING
-    if fn is Fn.AND:
-        return 0, by
-    low, high = ranges[0]
-    if fn is Fn.REMU or (low is not None and low >= 0):
-        most = by - 1
-        return 0, most if high is None or low is None or low < 0 else min(most, high)
-    return 1 - by, by - 1

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from math import gcd, lcm
 
+from pto_buf.check.operators import compared_quotients, divisor_of, mask_of, modulus_of
 from pto_buf.check.poly import Form, Poly, constant, form_poly, form_variables, plus, replaced, split, times, variable
 from pto_buf.check.program import (
     Assign,
@@ -22,7 +23,6 @@ from pto_buf.check.program import (
     WaitFlag,
     Window,
 )
-from pto_buf.check.reason import compared_quotients, divisor_of, mask_of, modulus_of
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of, variables
 from pto_buf.check.whole import Whole
 

@@ -5,8 +5,8 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
+from pto_buf.check.operators import mask_of, modulus_of
 from pto_buf.check.program import Assign, Code, Enter, Fresh, Kind, Program
-from pto_buf.check.reason import mask_of, modulus_of
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, constant_of, value_of
 
 MOST = 1024
