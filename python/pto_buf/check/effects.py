@@ -182,6 +182,10 @@ class Effects:
             knowledge.give(self._bits, one.pipe, flag, goal)
         return True
 
+    def beyond(self, at: int, knowledge: Knowledge) -> None:
+        """A signal, or the wait for one, where other cores are not followed."""
+        self._busy(self._whole.core_of(at), knowledge)
+
     def signal(self, at: int, one: Signal, reason: Reason, knowledge: Knowledge, trail: Trail) -> bool:
         """To other cores. False where the run cannot be followed. Raises Asked before anything is changed."""
         core = self._whole.core_of(at)

@@ -229,7 +229,9 @@ class Explorer:
                         facts = after
                     case Jump():
                         at = one.target - 1
-                    case Next() | Signal() | Await():
+                    case Signal() | Await():
+                        self._effects.beyond(at, knowledge)
+                    case Next():
                         pass
                     case End():
                         self._effects.end(at, knowledge, trail)

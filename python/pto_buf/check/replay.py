@@ -121,6 +121,8 @@ class Replay:
                         rules.end(self._whole.core_of(at), held)
                         yield from self._others(state.moved(ENDED, facts, held, None))
                         return
+                    case Signal() | Await():
+                        rules.beyond(at, held)
                     case _:
                         pass
             except Asked as asked:

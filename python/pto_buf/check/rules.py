@@ -166,6 +166,10 @@ class Rules:
 
     # --- between cores ---
 
+    def beyond(self, at: int, held: Knowledge) -> None:
+        """What other cores do is left out; but a pipe signals, or waits."""
+        self._busy(self._whole.core_of(at), held)
+
     def send(self, at: int, one: Signal, reason: Reason, held: Knowledge) -> None:
         core, id = self._whole.core_of(at), reason.value(one.lane)
         self._busy(core, held)
