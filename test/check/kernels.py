@@ -301,10 +301,10 @@ class Kernel:
 
     @contextmanager
     def carrying(
-        self, name: str, lower: str | int, upper: str | int, carried: str, start: str | int, after: str
+        self, name: str, lower: str | int, upper: str | int, carried: str, start: str | int, after: str, step: int = 1
     ) -> Iterator[None]:
         """A loop that hands a number on from trip to trip; `after` is what it becomes, in terms of itself."""
-        bounds = [self.index(bound) for bound in (lower, upper, 1, start)]
+        bounds = [self.index(bound) for bound in (lower, upper, step, start)]
         counter, value, result = self._name(), self._name(), self._name()
         head = (
             f"{result} = scf.for {counter} = {bounds[0]} to {bounds[1]} step {bounds[2]} "

@@ -11,11 +11,13 @@ def handed_over(
     ahead: int = 0,
     bound: str = "n",
     hear_before_load: bool = True,
+    hear_behind_barrier: bool = False,
 ) -> str:
     """One product each trip, in `slots` places of a workspace in turn; the vector cores take one half each.
 
     `ready`: the cube says when a product is stored. `credit`: the vector cores say when it is read, and the cube waits
-    for that before it stores to that place again, `ahead` signals having been sent before.
+    for that before it stores to that place again, `ahead` signals having been sent before. The last of these are heard
+    before the cube's last barrier, or behind it.
     """
     kernel = Kernel(kind=None, arrays="g h w")
     with kernel.section("cube"):
@@ -40,10 +42,13 @@ def handed_over(
                 kernel.signal("FIX", 3)
             kernel.set("FIX>M")
         kernel.wait("FIX>M")
+        if hear_behind_barrier:
+            kernel.barrier()
         if credit:
             for _ in range(slots):
                 kernel.hear("FIX", 4)
-        kernel.barrier()
+        if not hear_behind_barrier:
+            kernel.barrier()
     with kernel.section("vector"):
         kernel.slots("P")
         if credit:

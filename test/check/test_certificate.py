@@ -116,7 +116,8 @@ def token_richer(state: Any) -> bool:
 
 
 def narrower(state: Any) -> bool:
-    for entry in state["ranges"]:
+    """The range of a counter; that of its bound, which comes first, may really be as narrow, given the others."""
+    for entry in reversed(state["ranges"]):
         if entry[1][0] is not None and entry[1][0] != entry[1][1]:
             entry[1][0] += 1
             return True

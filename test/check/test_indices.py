@@ -33,6 +33,10 @@ def ring(fill: str, use: str, slots: int, step: str | int = 1) -> str:
         ("min(max(i - 2, 0), 2)", 3),
         ("min(i // 2, 1) + min(i // 4, 1)", 3),
         ("min(i * m, 1)", 2),
+        ("i // m % 2", 2),
+        ("min(i // 2, n // 2) % 2", 2),
+        ("min(i // 2 * 2, 3)", 4),
+        ("min(i // 2 + i // 3, 2)", 3),
     ],
 )
 def test_slots_that_a_bound_chooses(slot: str, slots: int):
@@ -41,7 +45,12 @@ def test_slots_that_a_bound_chooses(slot: str, slots: int):
 
 @pytest.mark.parametrize(
     ("fill", "use"),
-    [("min(i // 2, 1)", "min((i + 1) // 2, 1)"), ("max(i // 2, 1) % 2", "i // 2 % 2"), ("min(i // 2, 1)", "i // 2")],
+    [
+        ("min(i // 2, 1)", "min((i + 1) // 2, 1)"),
+        ("max(i // 2, 1) % 2", "i // 2 % 2"),
+        ("min(i // 2, 1)", "i // 2"),
+        ("i // m % 2", "(i + 1) // m % 2"),
+    ],
 )
 def test_slots_that_part_in_some_trip(fill: str, use: str):
     verdict = prove(program_of(ring(fill, use, 2)), MODEL)
@@ -76,7 +85,10 @@ def test_flat_indices_that_meet():
     assert [finding.fault.value for finding in verdict.findings] == ["global-read-after-write"]
 
 
-@pytest.mark.parametrize(("step", "place", "status"), [("n", "i", Status.PROVEN), ("m", "i // 2", Status.WRONG)])
+@pytest.mark.parametrize(
+    ("step", "place", "status"),
+    [("n", "i", Status.PROVEN), ("m + 1", "i + m", Status.PROVEN), ("m", "i // 2", Status.WRONG)],
+)
 def test_steps_that_are_not_known(step: str, place: str, status: Status):
     """A step is positive, since a loop with another one has no meaning; nor is it ever run."""
     kernel = Kernel("n m")
@@ -116,3 +128,59 @@ def test_what_was_kept_is_bounded_by_what_is_learned_later(rows: str, status: St
         kernel.barrier("MTE2")
     kernel.barrier()
     assert prove(program_of(kernel.text()), MODEL).status is status
+
+
+def test_slots_of_a_counter_whose_step_is_not_known():
+    kernel = Kernel("n m")
+    kernel.slots("P", 3)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", 3)
+    with kernel.loop("i", 0, 3, "m + 1"):
+        kernel.turn("i", "i")
+    kernel.drain("V>MTE2", 3)
+    kernel.barrier()
+    assert prove(program_of(kernel.text()), MODEL).status is Status.PROVEN
+
+
+@pytest.mark.parametrize(("primed", "status"), [(3, Status.PROVEN), (2, Status.WRONG)])
+def test_a_sum_that_stays_below_a_bound_has_no_residues_above_it(primed: int, status: Status):
+    kernel = Kernel("n m")
+    kernel.slots("P", 4)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", primed)
+    with kernel.loop("i", 0, "max(3 - n, 0)"):
+        kernel.turn("(i + n) % 4", "(i + n) % 4")
+    kernel.drain("V>MTE2", primed)
+    kernel.barrier()
+    assert prove(program_of(kernel.text()), MODEL).status is status
+
+
+@pytest.mark.parametrize("start", ["0", "m"])
+def test_trips_are_counted_as_far_as_the_end_of_the_loop_is_asked_about(start: str):
+    """What was fetched ahead and never used is handed back behind the loop: as much as it was short of."""
+    slots, ahead = 8, 6
+    kernel = Kernel("n m")
+    kernel.slots("P", slots)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", slots)
+    for number in range(ahead):
+        fetch(kernel, f"({start} + {number}) % {slots}")
+    with kernel.loop("k", 0, f"max(n - {start}, 0)"):
+        with kernel.when(f"k + {start} + {ahead} < n"):
+            fetch(kernel, f"(k + {start} + {ahead}) % {slots}")
+        kernel.wait("MTE2>V", f"(k + {start}) % {slots}")
+        kernel.barrier("V")
+        kernel.vector("Y", f"P[(k + {start}) % {slots}]")
+        kernel.set("V>MTE2", f"(k + {start}) % {slots}")
+    with kernel.loop("j", 0, f"max({start} + {ahead} - max(n, {start}), 0)"):
+        kernel.wait("MTE2>V", f"(j + max(n, {start})) % {slots}")
+        kernel.set("V>MTE2", f"(j + max(n, {start})) % {slots}")
+    kernel.drain("V>MTE2", slots)
+    kernel.barrier()
+    assert prove(program_of(kernel.text()), MODEL).status is Status.PROVEN
+
+
+def fetch(kernel: Kernel, slot: str) -> None:
+    kernel.wait("V>MTE2", slot)
+    kernel.load(f"P[{slot}]")
+    kernel.set("MTE2>V", slot)

@@ -25,6 +25,7 @@ WRONG = {
     "no-credit": ({"credit": False}, {"race", "overflow"}),
     "too-much-credit": ({"ahead": 1}, {"race", "leftover"}),
     "cube-goes-on-longer": ({"bound": "n + 1"}, {"deadlock"}),
+    "hears-behind-the-last-barrier": ({"hear_behind_barrier": True}, {"no-final-barrier"}),
     "waits-behind-the-load": ({"hear_before_load": False}, {"race"}),
 }
 
