@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
+from pto_buf.check.demand import Demand
 from pto_buf.check.program import (
     Assign,
     Branch,
@@ -13,7 +14,7 @@ from pto_buf.check.program import (
     Jump,
     Leave,
 )
-from pto_buf.check.survey import Demand, all_terms_of, terms_of
+from pto_buf.check.survey import all_terms_of, terms_of
 from pto_buf.check.terms import Term, variables
 
 Keys = frozenset[int]

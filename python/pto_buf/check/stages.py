@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from math import lcm, prod
 
+from pto_buf.check.demand import Demand
 from pto_buf.check.program import Code
-from pto_buf.check.survey import Demand
 from pto_buf.check.terms import Term
 
 Moduli = tuple[tuple[int, int], ...]
