@@ -16,6 +16,7 @@ from pto_buf.fences.ids import Lanes, Reserved, Shortage, number_events
 from pto_buf.hw import EVENT_IDS, Target
 from pto_buf.lowering.fenced import read_fenced, reserved_flags
 from pto_buf.source import place_of
+from pto_buf.walking import functions
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class AllocateEventsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
+        for function in functions(op):
             _allocate(function, target)
 
 

@@ -30,6 +30,7 @@ from pto_buf.lowering.constants import I64, Constants
 from pto_buf.lowering.fenced import NOTES
 from pto_buf.memory.footprint import slot_stride
 from pto_buf.source import place_of
+from pto_buf.walking import functions, ops_in, ops_of
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class ConvertToPtoPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
+        for function in functions(op):
             _Conversion(function, target).run()
 
 
@@ -68,7 +69,7 @@ class _Conversion:
         }
 
     def run(self) -> None:
-        ops = list(self.function.walk())
+        ops = list(ops_in(self.function))
         allocs = [op for op in ops if isinstance(op, AllocSlotsOp)]
         events = [op for op in ops if isinstance(op, EventOp)]
         self.last_alloc = allocs[-1] if allocs else None
@@ -220,7 +221,7 @@ class _Conversion:
         pypto's assembler puts flags of its own into a function that has no constant one, and they clash. No event has
         the pair's number, so that nothing of it may still be pending.
         """
-        if self.computed is None or any(isinstance(op, SetFlagOp) for op in self.function.walk()):
+        if self.computed is None or any(ops_of(self.function, SetFlagOp)):
             return
         block, (src, dst) = self.computed
         used = {

@@ -17,6 +17,7 @@ from pto_buf.hw import A5, Core, Pipe, Target
 from pto_buf.lowering.constants import Constants
 from pto_buf.slots.build import Built
 from pto_buf.source import place_of
+from pto_buf.walking import ops_of
 
 SIGNALS = 11
 """How many signals one core may use: of 16, the run-time system and the assembler keep some for themselves."""
@@ -94,7 +95,7 @@ class _Writer:
         self.built = built
         self.target = target
         self.constants = Constants(function)
-        self.allocs = [op for op in function.walk() if isinstance(op, AllocSlotsOp)]
+        self.allocs = list(ops_of(function, AllocSlotsOp))
         self.cores: dict[Operation, Core] = {}
         self._ahead: dict[int, list[Operation]] = {}
         self._waits: dict[int, list[Operation]] = {}

@@ -15,6 +15,7 @@ from pto_buf.fences.ids import Reserved
 from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
 from pto_buf.hw import EVENT_IDS, Pipe, Target
 from pto_buf.lowering.hoisting import repeatable
+from pto_buf.walking import ops_in, ops_of
 
 RETURNS = "ptobuf.returns"
 """On an event that is only there so that an id serves again: it is not reduced away."""
@@ -39,20 +40,20 @@ NOTES = (LOST, DROPPED, DROPPED_PAIRS, DROPPED_BARRIERS)
 
 def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:
     """The events of a function, and its body with signals that name them by their position."""
-    events = [op for op in function.walk() if isinstance(op, EventOp)]
+    events = list(ops_of(function, EventOp))
     reader = _Reader(target, {event.event: number for number, event in enumerate(events)})
     return events, reader.body(function.body.block)
 
 
 def is_ordered(function: FuncOp) -> bool:
     """Whether anything in it orders pipes yet: signals between cores, or sets, waits and barriers that others wrote."""
-    own = CoreSignalOp | SyncAllOp | SetFlagOp | WaitFlagOp | SetFlagDynOp | WaitFlagDynOp | BarrierOp | EventOp
-    return any(isinstance(op, own) for op in function.walk())
+    own = (CoreSignalOp, SyncAllOp, SetFlagOp, WaitFlagOp, SetFlagDynOp, WaitFlagDynOp, BarrierOp, EventOp)
+    return any(ops_of(function, *own))
 
 
 def reserved_flags(function: FuncOp, target: Target) -> Reserved:
     """The flags that the target takes for itself, those that ops use inside themselves, and those that others wrote."""
-    return target.reserved_ids.union(*(_flags_of(op) for op in function.walk()))
+    return target.reserved_ids.union(*(_flags_of(op) for op in ops_in(function)))
 
 
 def _flags_of(op: Operation) -> Reserved:

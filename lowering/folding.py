@@ -20,6 +20,7 @@ from pto_buf.slots.linear import Linear
 from pto_buf.slots.nesting import bind_counter, is_counted, trips_of
 from pto_buf.slots.program import Loop
 from pto_buf.slots.terms import Opaque
+from pto_buf.walking import numbered, ops_in
 
 
 def fold(function: FuncOp) -> None:
@@ -33,7 +34,7 @@ def fold(function: FuncOp) -> None:
 
 def remove_unused(function: FuncOp) -> None:
     """Erases ops without effect whose results nobody uses, and loops and branches that are left empty."""
-    for op in reversed(list(function.walk())):
+    for op in reversed(list(ops_in(function))):
         if op.parent is not None and not any(result.first_use for result in op.results) and _is_idle(op):
             op.detach()
             op.erase()
@@ -75,7 +76,7 @@ class _Folding:
     """One walk over a function. Terms stay right while ops are replaced, since what replaces a value equals it."""
 
     def __init__(self, function: FuncOp):
-        self._terms = IndexTerms({op: key for key, op in enumerate(function.walk())}, arguments=ANY)
+        self._terms = IndexTerms(numbered(function), arguments=ANY)
         self._atoms = Atoms()
         self._constants = Constants(function)
         self._numbers = 0

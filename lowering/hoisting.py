@@ -9,6 +9,7 @@ from xdsl.traits import is_side_effect_free
 
 from pto_buf.errors import DiagnosticError
 from pto_buf.source import place_of
+from pto_buf.walking import numbered
 
 
 def repeatable(op: Operation) -> bool:
@@ -20,7 +21,7 @@ class Hoisting:
     """Answers for one function, whose ops are numbered once, before anything is inserted."""
 
     def __init__(self, function: FuncOp):
-        self._number = {op: number for number, op in enumerate(function.walk())}
+        self._number = numbered(function)
         self._made: dict[tuple[Operation, SSAValue], SSAValue] = {}
 
     def value_at(self, value: SSAValue, anchor: Operation) -> SSAValue:

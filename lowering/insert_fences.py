@@ -41,6 +41,7 @@ from pto_buf.slots.build import Built, build
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.program import SlotSet
 from pto_buf.source import place_of
+from pto_buf.walking import functions, ops_of
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class InsertFencesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        whole = [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]
+        whole = functions(op)
         tell_lost([one for function in whole for one in _fence(function, target)], fail=self.fail_on_lost_overlap)
 
 
@@ -109,8 +110,8 @@ def sharing_bytes(built: Built, target: Target) -> list[list[SlotSet]]:
 
 def _close(function: FuncOp) -> None:
     """Every kernel ends with a barrier over all pipes: the assembler adds none."""
-    for op in function.walk():
-        if isinstance(op, ReturnOp) and op.parent is not None:
+    for op in ops_of(function, ReturnOp):
+        if op.parent is not None:
             barrier = BarrierOp(Pipe.ALL)
             barrier.location = op.location
             op.parent.insert_op_before(barrier, op)

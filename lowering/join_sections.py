@@ -28,6 +28,7 @@ from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import A2A3, A5, Core, Pipe, Target
 from pto_buf.lowering.core_signals import PART_OF, WHY
 from pto_buf.lowering.keeping import keep_only, needed_for
+from pto_buf.walking import functions, ops_of
 
 FFTS = MemRefType(i64, [256])
 """The type of `%ffts`, as the oldest assembler takes it."""
@@ -42,8 +43,8 @@ class JoinSectionsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
         parts: dict[str, dict[Core, FuncOp]] = {}
-        for function in op.walk():
-            if isinstance(function, FuncOp) and isinstance(kernel := function.attributes.get(PART_OF), StringAttr):
+        for function in functions(op):
+            if isinstance(kernel := function.attributes.get(PART_OF), StringAttr):
                 kind = function.attributes["pto.kernel_kind"]
                 assert isinstance(kind, KernelKindAttr)
                 parts.setdefault(kernel.data, {})[kind.data] = function
@@ -52,7 +53,7 @@ class JoinSectionsPass(ModulePass):
 
 
 def _join(name: str, cube: FuncOp, vector: FuncOp, target: Target) -> None:
-    if not any(isinstance(op, GetSubBlockIdxOp) for op in vector.walk()):
+    if not any(ops_of(vector, GetSubBlockIdxOp)):
         _leave_to_the_first(vector, target)
     block = Block(arg_types=cube.body.block.arg_types)
     for new, old in zip(block.args, cube.body.block.args, strict=True):
@@ -181,7 +182,7 @@ def _signals_only(part: FuncOp, target: Target) -> FuncOp:
     It waits on the pipe that it sends from: where only that pipe stands still, it would else run ahead of its waits.
     """
     copy = part.clone()
-    signals = [op for op in copy.walk() if isinstance(op, SyncSetOp | SyncWaitOp)]
+    signals = list(ops_of(copy, SyncSetOp, SyncWaitOp))
     keep_only(copy, needed_for(signals, _anything))
     for op in signals:
         if target is A5:

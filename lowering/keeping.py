@@ -7,6 +7,8 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.dialects.scf import ConditionOp, ForOp, IfOp, WhileOp, YieldOp
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from pto_buf.walking import ops_in
+
 _ENDS = (YieldOp, ConditionOp, ReturnOp)
 
 
@@ -97,7 +99,7 @@ def _end(block: Block) -> Operation:
 
 def keep_only(function: FuncOp, needed: Needed) -> None:
     """Erases what is not needed: ops, and values that loops and branches hand on."""
-    ops = list(function.walk())
+    ops = list(ops_in(function))
     nested = [op for op in ops if op in needed.ops and isinstance(op, ForOp | IfOp | WhileOp)]
     kept = [_Kept(op, needed.values) for op in nested]
     for one in kept:

@@ -29,6 +29,7 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.signs import never_negative
 from pto_buf.source import place_of
+from pto_buf.walking import functions, ops_in
 
 _SIGNED = (
     arith.DivSIOp,
@@ -68,13 +69,13 @@ class MakePortablePass(ModulePass):
     name: ClassVar[str] = "ptobuf-make-portable"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
+        for function in functions(op):
             _Rewriting(function).run()
 
 
 class _Rewriting:
     def __init__(self, function: FuncOp):
-        self.ops = list(function.walk())
+        self.ops = list(ops_in(function))
         self.constants = Constants(function)
         self.jumps = any(isinstance(op, WhileOp) for op in self.ops)
         """Whether loops are printed as jumps: then the counter is assigned first, as if it were carried."""

@@ -19,6 +19,7 @@ from pto_buf.memory.plan import Plan, plan
 from pto_buf.memory.tenant import Tenant
 from pto_buf.slots.build import Built, build
 from pto_buf.slots.program import Block, Branch, Loop, Op, Program, While
+from pto_buf.walking import functions
 
 
 @dataclass(frozen=True)
@@ -46,15 +47,6 @@ class PlanMemoryPass(ModulePass, Keeps):
                     alloc.properties["addr"] = IntegerAttr(found.addresses[key], 64)
         if wrong:
             raise DiagnosticError(*wrong)
-
-
-def functions(module: ModuleOp) -> Iterator[FuncOp]:
-    """The functions of a module that have a body."""
-    for op in module.body.block.ops:
-        if isinstance(op, ModuleOp):
-            yield from functions(op)
-        elif isinstance(op, FuncOp) and not op.is_declaration:
-            yield op
 
 
 def tenants(built: Built) -> list[Tenant]:

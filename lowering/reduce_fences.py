@@ -18,6 +18,7 @@ from pto_buf.fences.reduction import Ends, droppable
 from pto_buf.hw import Target
 from pto_buf.lowering.fenced import DROPPED, DROPPED_BARRIERS, DROPPED_PAIRS, IMPLIED, RETURNS, read_fenced
 from pto_buf.lowering.hoisting import repeatable
+from pto_buf.walking import functions, ops_in, ops_of
 
 
 @dataclass(frozen=True)
@@ -28,18 +29,18 @@ class ReduceFencesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        for function in [inner for inner in op.walk() if isinstance(inner, FuncOp) and not inner.is_declaration]:
+        for function in functions(op):
             _reduce(function, target)
 
 
 def _reduce(function: FuncOp, target: Target) -> None:
     """First what insertion has marked, then what the order of the sets and waits alone shows to be implied."""
-    marked = [op for op in function.walk() if IMPLIED in op.attributes]
+    marked = [op for op in ops_in(function) if IMPLIED in op.attributes]
     barriers = sum(isinstance(op, BarrierOp) for op in marked)
     sets = Counter(op.event for op in marked if isinstance(op, SetOp))
     for op in marked:
         _erase(op)
-    unused = [op for op in function.walk() if isinstance(op, EventOp) and not op.event.uses]
+    unused = [op for op in ops_of(function, EventOp) if not op.event.uses]
     pairs = sum(count for event, count in sets.items() if event.uses)
     for op in unused:
         op.detach()

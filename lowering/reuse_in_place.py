@@ -13,11 +13,12 @@ from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Space, Target
 from pto_buf.kept import Keeps, changed, kept
-from pto_buf.lowering.plan_memory import functions, tenants
+from pto_buf.lowering.plan_memory import tenants
 from pto_buf.memory.footprint import set_bytes
 from pto_buf.memory.inplace import pairs
 from pto_buf.memory.plan import plan
 from pto_buf.slots.build import Built, build
+from pto_buf.walking import functions
 
 _ONE_BY_ONE = 8
 """Sets joined one at a time, the plan asked after each; then all that can be at once."""

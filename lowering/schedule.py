@@ -25,12 +25,13 @@ from pto_buf.errors import Diagnostic, DiagnosticError, Note, UsageError, collec
 from pto_buf.kept import Keeps, changed
 from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.grouping import Grouping, trip_count
-from pto_buf.lowering.plan_memory import functions, plan_of
+from pto_buf.lowering.plan_memory import plan_of
 from pto_buf.schedule.collect import SLOT_SET, TENSOR, TILE, Body, Grant, Kernel, Where, is_innermost, steps_of
 from pto_buf.schedule.grouping import Clash
 from pto_buf.schedule.widen import widen_sets
 from pto_buf.slots.build import STAGE_ATTRIBUTE
 from pto_buf.source import place_of
+from pto_buf.walking import functions, ops_in, ops_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class SchedulePass(ModulePass, Keeps):
             self._function(func)
 
     def _function(self, func: FuncOp) -> None:
-        if not any(self._asked(op) > 1 for op in func.walk() if isinstance(op, scf.ForOp)):
+        if not any(self._asked(op) > 1 for op in ops_of(func, scf.ForOp)):
             _forget(func)
             return
         overflow: Diagnostic | None = None
@@ -73,7 +74,7 @@ class SchedulePass(ModulePass, Keeps):
 
     def _schedule(self, func: FuncOp, widen: bool) -> bool:
         """Group what may be grouped. Whether anything changed."""
-        loops = [op for op in func.walk() if isinstance(op, scf.ForOp)]
+        loops = list(ops_of(func, scf.ForOp))
         kernel, asked = Kernel(func), {loop: self._asked(loop) for loop in loops}
         grants = {loop: _granted(kernel.body(loop), trips, widen) for loop, trips in asked.items() if trips > 1}
         constants, pieces = Constants(func), dict[Operation, Operation]()
@@ -113,7 +114,7 @@ def _overflow(func: FuncOp) -> Diagnostic | None:
 
 
 def _forget(func: FuncOp) -> None:
-    for op in func.walk():
+    for op in ops_in(func):
         if isinstance(op, scf.ForOp) and op.attributes.pop(STAGE_ATTRIBUTE, None) is not None:
             changed(func)
 

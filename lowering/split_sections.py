@@ -33,9 +33,9 @@ from pto_buf.lowering.core_signals import PART_OF, put_signals
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.keeping import keep_only, needed_for
 from pto_buf.lowering.lost_overlap import note_lost, tell_lost
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.slots.build import build
 from pto_buf.source import place_of
+from pto_buf.walking import functions, ops_in, ops_of
 
 _CUBE_SPACES = (Space.MAT, Space.LEFT, Space.RIGHT, Space.ACC, Space.BIAS, Space.SCALING)
 
@@ -57,7 +57,7 @@ class SplitSectionsPass(ModulePass, Keeps):
 
 def _split(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
     """Makes two functions of one that has work for both cores. Returns what overlap is lost, and where."""
-    tile_ops = {op: _core_of_tiles(op) for op in function.walk() if isinstance(op, TileOp)}
+    tile_ops = {op: _core_of_tiles(op) for op in ops_of(function, TileOp)}
     if len(set(tile_ops.values())) < 2:
         return []
     cores: dict[Operation, Core] = {**tile_ops, **dict(_others(function))}
@@ -96,7 +96,7 @@ def _core_of(space: Space) -> Core:
 
 def _others(function: FuncOp) -> Iterator[tuple[Operation, Core]]:
     """The ops besides tile ops that one core does. Raises DiagnosticError for an op of which that is not known."""
-    for op in function.walk():
+    for op in ops_in(function):
         match op:
             case AllocSlotsOp():
                 yield op, _core_of(op.slots.type.data.tile.space)
@@ -120,7 +120,7 @@ def _others(function: FuncOp) -> Iterator[tuple[Operation, Core]]:
 def _refuse_stale_numbers(function: FuncOp, windows: Windows) -> None:
     """Numbers are read through a cache, which no signal empties. Raises DiagnosticError for one of a written array."""
     written = {window.array.number for found in windows.values() for window in found if window.writes}
-    for op in function.walk():
+    for op in ops_in(function):
         if isinstance(op, LoadScalarOp) and base_argument(op.ptr) in written:
             raise DiagnosticError.at(
                 place_of(op),
@@ -143,7 +143,7 @@ def _part(function: FuncOp, cores: Mapping[Operation, Core], core: Core) -> Func
     block = function.parent
     assert block is not None
     block.insert_op_before(part, function)
-    of = {copy: cores[op] for op, copy in zip(function.walk(), part.walk(), strict=True) if op in cores}
+    of = {copy: cores[op] for op, copy in zip(ops_in(function), ops_in(part), strict=True) if op in cores}
 
     def stop(op: Operation, user: Operation) -> None:
         alone = isinstance(op, GetSubBlockIdxOp) and core is Core.CUBE

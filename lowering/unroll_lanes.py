@@ -23,11 +23,11 @@ from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.folding import fold
 from pto_buf.lowering.grouping import Grouping, trip_count
 from pto_buf.lowering.hoisting import repeatable
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.slots.bounds import Interval
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.index_terms import IndexTerms
 from pto_buf.slots.linear import Linear
+from pto_buf.walking import functions, numbered, ops_in, ops_of
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class UnrollLanesPass(ModulePass):
 def _unroll(function: FuncOp, lanes: Lanes) -> None:
     constants = Constants(function)
     changed = False
-    for loop in reversed([op for op in function.walk() if isinstance(op, ForOp)]):  # inner ones first
+    for loop in reversed(list(ops_of(function, ForOp))):  # inner ones first
         together = _together(function, loop, lanes)
         if together > 1:
             unrolling = _InOrder(loop, together, constants)
@@ -70,18 +70,18 @@ def _together(function: FuncOp, loop: ForOp, lanes: Lanes) -> int:
     terms = _terms(function)
     counter = terms.loop(loop).var
     indices = [terms.of(use.operands[position]) for use, position in _indices(loop)]
-    ops = sum(1 for _ in loop.walk()) - 1
+    ops = sum(1 for _ in ops_in(loop)) - 1
     together = trips_together(Rotation(counter, lower, step, indices, ops), lanes)
     return together if count is None else min(together, count)
 
 
 def _terms(function: FuncOp) -> IndexTerms:
-    return IndexTerms({op: number for number, op in enumerate(function.walk())})
+    return IndexTerms(numbered(function))
 
 
 def _indices(root: Operation) -> Iterator[tuple[Operation, int]]:
     """The ops that name a slot or a lane, with the position of the operand that does, constants left out."""
-    for op in root.walk():
+    for op in ops_in(root):
         if isinstance(op, SlotSelectOp | SetOp | WaitOp) and constant_of(op.operands[1]) is None:
             yield op, 1
 
@@ -142,7 +142,7 @@ class _InOrder(Grouping):
 def _name_by_constants(function: FuncOp, constants: Constants) -> None:
     """Replaces indices that are one number in all trips."""
     terms, atoms = _terms(function), Atoms()
-    for loop in function.walk():
+    for loop in ops_in(function):
         step = constant_of(loop.step) if isinstance(loop, ForOp) else None
         if not isinstance(loop, ForOp) or step is None:
             continue
@@ -160,7 +160,7 @@ def _name_by_constants(function: FuncOp, constants: Constants) -> None:
 
 def _drop_unused(function: FuncOp) -> None:
     """Erases arithmetic whose results nothing needs any more."""
-    for op in reversed(list(function.walk())):
+    for op in reversed(list(ops_in(function))):
         used = any(result.first_use for result in op.results)
         if op.results and not used and op.parent is not function.body.block and repeatable(op):
             op.detach()

@@ -14,10 +14,10 @@ from xdsl.passes import ModulePass
 from pto_buf.errors import Diagnostic, DiagnosticError, warn
 from pto_buf.kept import Keeps, kept
 from pto_buf.lowering.global_windows import all_windows
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.slots.build import build
 from pto_buf.slots.leases import Verdict, analyse
 from pto_buf.slots.strays import strays
+from pto_buf.walking import functions
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ from pto_buf.compiler import Compiled, load
 from pto_buf.dialect.versions import parse_version, spell_for
 from pto_buf.errors import DiagnosticError, Place, render
 from pto_buf.lowering.pipeline import PipelineOptions
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.output import write_output
 from pto_buf.printing import text_of
 from pto_buf.report.collect_map import memory_map_of
@@ -16,6 +15,7 @@ from pto_buf.report.memory_map import memory_map_text
 from pto_buf.report.whole import report
 from pto_buf.tools.names import split_kernel
 from pto_buf.tools.progress import progress
+from pto_buf.walking import functions
 
 
 def run(

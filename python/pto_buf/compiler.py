@@ -18,6 +18,7 @@ from pto_buf.printing import text_of
 from pto_buf.source import Source, parse_text, read_source
 from pto_buf.universe import make_context
 from pto_buf.verification import verify_module
+from pto_buf.walking import ops_in
 from pto_buf.watching import done
 
 DEFAULT_TARGET = "a2a3"
@@ -192,7 +193,7 @@ def load_module(
     own = target_of(module).name
     if target is not None and target_named(target).name != own:
         raise UsageError(f"{called} is for {own}, not for {target}")
-    if not any(op.name.startswith("ptobuf.") for op in module.walk()):
+    if not any(op.name.startswith("ptobuf.") for op in ops_in(module)):
         return Loaded(module)
     return Loaded.of(compile_module(module, options or PipelineOptions(), dump=dump))
 

@@ -26,7 +26,6 @@ from pto_buf.errors import Diagnostic, UsageError
 from pto_buf.hw import Target
 from pto_buf.language.decorators import KernelSource
 from pto_buf.lowering.pipeline import PipelineOptions
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.machine.exec import kernel_named
 from pto_buf.printing import text_of
 from pto_buf.report.collect import kernel_of, slot_ranges
@@ -44,6 +43,7 @@ from pto_buf.sim.profile import Profile, profile
 from pto_buf.sim.simulate import Launch, Run, simulate
 from pto_buf.source import Source, parse_text
 from pto_buf.universe import make_context
+from pto_buf.walking import functions
 from pto_buf.watching import done
 
 _UNNAMED = "<source>"

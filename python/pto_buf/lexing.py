@@ -34,12 +34,13 @@ KINDS: Mapping[str, MLIRTokenKind] = {str(mark): kind for mark, kind in KIND_BY_
 
 
 class QuickToken(Token[MLIRTokenKind, str]):
-    """A token that makes its span only when somebody asks for it, which is hardly ever."""
+    """A token that knows its text, and makes its span only when somebody asks for it, which is hardly ever."""
 
-    def __init__(self, kind: MLIRTokenKind, start: int, end: int, input: Input[str]):
+    def __init__(self, kind: MLIRTokenKind, start: int, end: int, text: str, input: Input[str]):
         self.kind = kind
         self.start = start
         self.end = end
+        self._text = text
         self.input = input
 
     @property
@@ -50,7 +51,7 @@ class QuickToken(Token[MLIRTokenKind, str]):
     @property
     def text(self) -> str:
         """The token as it is written."""
-        return self.input.content[self.start : self.end]
+        return self._text
 
 
 class QuickLexer(MLIRLexer):
@@ -62,19 +63,19 @@ class QuickLexer(MLIRLexer):
     def lex(self) -> QuickToken:
         """The next token. Raises ParseError where xDSL's lexer does."""
         input = self.input
-        text = input.content
-        match = _USUAL.match(text, self.pos)
+        match = _USUAL.match(input.content, self.pos)
         if match is None:
             token = super().lex()
-            return QuickToken(token.kind, token.span.start, token.span.end, input)
+            return QuickToken(token.kind, token.span.start, token.span.end, token.text, input)
         group = match.lastindex
         assert group is not None
+        text = match[group]
         start, end = match.span(group)
         self.pos = end
         if group == _MARK:
-            kind = KINDS[text[start:end]]
+            kind = KINDS[text]
         elif group == _NAME:
-            kind = _NAMES[text[start]]
+            kind = _NAMES[text[0]]
         else:
             kind = _BARE
-        return QuickToken(kind, start, end, input)
+        return QuickToken(kind, start, end, text, input)

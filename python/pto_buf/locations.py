@@ -73,4 +73,9 @@ class Positions:
     def location(self, offset: int) -> LocationAttr:
         """The location attribute of an offset."""
         line, col = self._line_col(offset)
-        return FileLineColLoc(self._file_attribute, _number(line), _number(col))
+        parts = {"filename": self._file_attribute, "line": _number(line), "column": _number(col)}
+        # Past xDSL's verifier, which takes ten times as long to find that these three are what they are.
+        found = FileLineColLoc.__new__(FileLineColLoc)
+        for name, part in parts.items():
+            object.__setattr__(found, name, part)
+        return found

@@ -21,13 +21,13 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Pipe
 from pto_buf.kernel import Kernel
 from pto_buf.lowering.pipeline import PipelineOptions
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.machine.exec import kernel_named
 from pto_buf.printing import text_of
 from pto_buf.run import Case, load_cases, run_case
 from pto_buf.sim.orders import order_named
 from pto_buf.source import parse_text
 from pto_buf.universe import make_context
+from pto_buf.walking import functions, ops_of
 from support.kernel_text import ir
 
 FILE = Path(__file__).parent / "sources" / "mixed.py"
@@ -108,7 +108,7 @@ def test_signals_live_where_the_first_parameter_says():
     function = compiled("scaled_rows", "a2a3").function
     base, *_ = function.body.block.args
     assert (base.name_hint, str(base.type)) == ("ffts", "memref<256xi64>")
-    (op,) = [op for op in function.walk() if isinstance(op, SetFftsOp)]
+    (op,) = list(ops_of(function, SetFftsOp))
     assert op.base is base
     assert not [op for op in compiled("scaled_rows", "a5").function.walk() if isinstance(op, SetFftsOp)]
 
@@ -130,7 +130,7 @@ def test_newer_assemblers_have_signals_of_one_vector_core_each():
     copy.verify()
     (function,) = functions(copy)
     cube, vector = [op for op in function.body.block.ops if op.regions]
-    assert not [op for op in copy.walk() if isinstance(op, SyncSetOp)]
+    assert not list(ops_of(copy, SyncSetOp))
     assert _sent(cube) == [0, 16]
     assert dict.fromkeys(_sent(vector)) == {1: None}
     assert check(function, scalars={"blocks": 5, "ROWS": 160}).status is Status.PROVEN

@@ -3,9 +3,10 @@
 import pytest
 
 from pto_buf.errors import DiagnosticError
-from pto_buf.lowering.plan_memory import functions, plan_of, source_pairs, tenants
+from pto_buf.lowering.plan_memory import plan_of, source_pairs, tenants
 from pto_buf.memory.lives import lives, private_loops
 from pto_buf.slots.build import build
+from pto_buf.walking import functions
 from support.vec_text import kernel
 
 

@@ -13,12 +13,12 @@ from pto_buf.frontend import kernels, read
 from pto_buf.hw import A2A3
 from pto_buf.kept import Keeps, changed, keeping, kept
 from pto_buf.lowering.pipeline import PipelineOptions, pipeline
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.lowering.verify_slots import verdict_of
 from pto_buf.passes import PassRun, available_passes, parse_passes, run_passes
 from pto_buf.slots.build import build
 from pto_buf.slots.leases import analyse
 from pto_buf.universe import make_context
+from pto_buf.walking import functions
 from support.kernel_text import ir
 
 MIXED = Path(__file__).parents[1] / "kernels" / "sources" / "mixed.py"

@@ -3,12 +3,13 @@
 from html.parser import HTMLParser
 
 from pto_buf.hw import A2A3, Space
-from pto_buf.lowering.plan_memory import PlanMemoryPass, functions
+from pto_buf.lowering.plan_memory import PlanMemoryPass
 from pto_buf.report.allocation import Resident
 from pto_buf.report.collect_map import memory_map_of, plan_notes
 from pto_buf.report.memory_html import memory_map_html
 from pto_buf.report.memory_map import MemoryMap, Step, Tenancy, Touch, memory_map_text
 from pto_buf.universe import make_context
+from pto_buf.walking import functions
 from support.vec_text import kernel
 
 LOOP = """

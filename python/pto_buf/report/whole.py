@@ -6,12 +6,12 @@ from xdsl.dialects.func import FuncOp
 
 from pto_buf.compiler import Compiled
 from pto_buf.dialect.tile_op import target_of
-from pto_buf.lowering.plan_memory import functions
 from pto_buf.report.allocation import allocation_text
 from pto_buf.report.collect import barriers, dropped, events, executed, kernel_of, lost, order, residents, signals
 from pto_buf.report.collect_map import plan_notes
 from pto_buf.report.fences import Executed, fences_text
 from pto_buf.report.order import order_text
+from pto_buf.walking import functions
 
 
 def report(compiled: Compiled, *, checked: bool) -> str:

@@ -24,6 +24,7 @@ from pto_buf.slots.names import effective
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, Release, SlotSet, While
 from pto_buf.slots.shapes import Shapes
 from pto_buf.source import place_of
+from pto_buf.walking import numbered
 
 STAGE_ATTRIBUTE = "ptobuf.stage"
 
@@ -50,7 +51,7 @@ def build(func: FuncOp) -> Built:
     Raises DiagnosticError for what slot reasoning cannot follow: a slot or a tile that comes out of a branch or a
     loop in more than one place, an op that is not known to read or write the tiles it takes.
     """
-    builder = _Builder(target_of(func), {op: key for key, op in enumerate(func.walk())})
+    builder = _Builder(target_of(func), numbered(func))
     body = builder.block(func.body.block)
     if builder.problems:
         raise DiagnosticError(*builder.problems)
