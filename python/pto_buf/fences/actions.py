@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from pto_buf.fences.groups import Member, RingGroup
 from pto_buf.fences.handshake import handovers
@@ -41,8 +42,7 @@ class PlannedEvent:
     """Only there so that an id serves again."""
 
 
-@dataclass(frozen=True)
-class Action:
+class Action(NamedTuple):
     """A set or wait of event `event`, or a barrier of `pipe`, before or behind the item with the key `anchor`.
 
     A closing holds the sets and waits of one of its trips in `trip`; `anchor` is its loop.

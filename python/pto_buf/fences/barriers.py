@@ -6,8 +6,7 @@ that a dependence carried by the loop finds its barrier too.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pto_buf.fences.tree import Site, inner_blocks
 from pto_buf.hw import Pipe
@@ -33,8 +32,7 @@ class Order(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class _Open:
+class _Open(NamedTuple):
     """An access that is not known to be complete, and the loops whose back edge has been passed since."""
 
     site: Site

@@ -285,7 +285,7 @@ def _reduced(
     kept = [number for number in range(len(events)) if number not in gone and number in used]
     place = {number: index for index, number in enumerate(kept)}
     lanes = [Lanes(events[number].src, events[number].dst, events[number].lanes) for number in kept]
-    return kept, lanes, _without(body, place)
+    return kept, lanes, body if len(kept) == len(events) else _without(body, place)
 
 
 def _without(body: Body, place: dict[int, int]) -> Body:
@@ -297,7 +297,7 @@ def _without(body: Body, place: dict[int, int]) -> Body:
     def renumbered(item: Work | Signal | Everything | Nest) -> Work | Signal | Everything | Nest | None:
         match item:
             case Signal():
-                return replace(item, event=place[item.event]) if item.event in place else None
+                return item._replace(event=place[item.event]) if item.event in place else None
             case Nest():
                 return Nest(item.is_loop, tuple(kept(inner) for inner in item.bodies))
             case _:

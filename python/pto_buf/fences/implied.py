@@ -6,7 +6,7 @@ first trip of a loop needs goes before the loop.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
@@ -128,16 +128,16 @@ def remaining(actions: Sequence[Action]) -> list[Action]:
     for action in actions:
         trip = tuple(part for part in action.trip if not part.implied)
         if not action.implied and bool(trip) == bool(action.trip):
-            left.append(replace(action, trip=trip) if trip != action.trip else action)
+            left.append(action._replace(trip=trip) if trip != action.trip else action)
     return left
 
 
 def _marked(action: Action, of_action: Sequence[int], gone: frozenset[int]) -> Action:
     if action.trip:
         parts = zip(action.trip, of_action, strict=True)
-        marked = (replace(part, implied=part.implied or number in gone) for part, number in parts)
-        return replace(action, trip=tuple(marked))
-    return replace(action, implied=True) if gone.intersection(of_action) else action
+        marked = (part._replace(implied=part.implied or number in gone) for part, number in parts)
+        return action._replace(trip=tuple(marked))
+    return action._replace(implied=True) if gone.intersection(of_action) else action
 
 
 def _barriers_not_needed(laid_out: Layout, tried: "_Tried") -> dict[Pipe, list[int]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.outline import in_order
@@ -11,8 +11,7 @@ from pto_buf.fences.tree import Tree
 from pto_buf.slots.program import Node
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A set, wait or barrier, with its number among all of the plan."""
 
     number: int
@@ -43,8 +42,7 @@ class Closed:
 Item: TypeAlias = Node | Mark | Guarded | Closed
 
 
-@dataclass(frozen=True)
-class Spot:
+class Spot(NamedTuple):
     """Where a mark stands: item `item` of block `block`, and which mark of that item."""
 
     block: int
@@ -61,7 +59,7 @@ class Layout:
     items: Mapping[int, int]
     """By the key of a node, its place among the items of its block."""
     gaps: Mapping[tuple[int, bool], tuple[Item, ...]]
-    """By the key of a node, and whether behind it: what stands there."""
+    """By the key of a node, and whether behind it: what stands there, if anything."""
 
 
 def numbered(actions: Sequence[Action]) -> list[tuple[Action, tuple[int, ...]]]:
@@ -90,8 +88,10 @@ def layout(tree: Tree, actions: Sequence[Action]) -> Layout:
         items: list[Item] = []
         for node in block.nodes:
             for behind in (False, True):
-                gap = tuple(_items(node, in_order(gaps.get((node.key, behind), ())), numbers))
-                found[node.key, behind] = gap
+                here = gaps.get((node.key, behind))
+                gap = tuple(_items(node, in_order(here), numbers)) if here else ()
+                if gap:
+                    found[node.key, behind] = gap
                 for item in gap:
                     for inner, mark in enumerate(marks_of(item)):
                         marks[mark.number] = mark

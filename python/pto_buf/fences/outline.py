@@ -32,7 +32,10 @@ def outline(tree: Tree, actions: Sequence[Action]) -> Body:
 
     def gap(anchor: int, behind: bool) -> list[Item]:
         found: list[Item] = []
-        for once, actions in groupby(in_order(gaps.get((anchor, behind), ())), key=lambda action: action.once):
+        here = gaps.get((anchor, behind))
+        if here is None:
+            return found
+        for once, actions in groupby(in_order(here), key=lambda action: action.once):
             items: list[Item] = []
             for action in actions:
                 if action.rank is Rank.CLOSING:

@@ -8,6 +8,7 @@ pipe has one phase of some lease: the pipe takes the slot over before it and han
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from pto_buf.fences.tree import Site, Span, Tree
 from pto_buf.hw import Pipe
@@ -34,8 +35,7 @@ class Half(StrEnum):
     LEAVE = "leave"
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Phase `phase` of `pipe` at `span`, on lane `lane` or the one of the slot that the index of a site names.
 
     With `way`, the pipe has no work there and only passes the slot on.
@@ -78,6 +78,8 @@ class Shape:
 
 def pipes_of(sites: Sequence[Site]) -> tuple[Pipe, ...]:
     """The pipes that run these accesses, each once, in the order of their names' definition."""
+    if len(sites) == 1 and len(sites[0].op.pipes) == 1:
+        return sites[0].op.pipes  # as most often
     found = {pipe for site in sites for pipe in site.op.pipes}
     return tuple(pipe for pipe in Pipe if pipe in found)
 

@@ -57,7 +57,7 @@ def plan_fences(
 
 
 def _whole_plan(program: Program, tree: Tree, context: "_Context", windows: Windows | None) -> FencePlan:
-    plan = _plan(program, context, {})
+    plan = _plan(program, tree, context, {})
     if not windows:
         return plan
     in_order = context.target.ordered_pipes
@@ -70,7 +70,7 @@ def _whole_plan(program: Program, tree: Tree, context: "_Context", windows: Wind
             return replace(plan, lost=(*plan.lost, *lost))
         pairs.update(more)
         wider, arrays = with_arrays(program, windows, dict(sorted(pairs.items())))
-        plan = _plan(wider, context, {arrays[number]: pairs[number] for number in arrays})
+        plan = _plan(wider, build_tree(wider), context, {arrays[number]: pairs[number] for number in arrays})
 
 
 @dataclass(frozen=True)
@@ -83,10 +83,9 @@ class _Context:
     reduce: bool
 
 
-def _plan(program: Program, context: _Context, arrays: Mapping[Pool, frozenset[Pair]]) -> FencePlan:
-    """`arrays`: what has to be ordered in global memory. The program has their accesses."""
+def _plan(program: Program, tree: Tree, context: _Context, arrays: Mapping[Pool, frozenset[Pair]]) -> FencePlan:
+    """`arrays`: what has to be ordered in global memory. The program and its tree have their accesses."""
     pools = (*context.pools, *arrays)
-    tree = build_tree(program)
     by_set = {slots.key: number for number, pool in enumerate(pools) for slots in pool.sets}
     parts = build_trees(program, by_set)
     fenced: dict[int, PoolFences] = {}

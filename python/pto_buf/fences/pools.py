@@ -10,7 +10,7 @@ from pto_buf.fences.loss import Loss, loss
 from pto_buf.fences.nest import Lane, rings_in, rings_inside, shape_of
 from pto_buf.fences.phases import Closing, Shape, lane_is_known
 from pto_buf.fences.rehearsal import holds
-from pto_buf.fences.rings import Placed, ring_of, uses_of
+from pto_buf.fences.rings import Placed, Use, constant_lane, ring_of, uses_of
 from pto_buf.fences.stages import Stage, stages
 from pto_buf.fences.tree import Site, Span, Tree, item_in
 from pto_buf.fences.unify import common_signature, stretched
@@ -181,22 +181,31 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
             continue
         alike = all(shape.signature == signature for shape in together)
         placed = Placed(ring_of(signature), tuple(shape for shape in fitted if shape is not None), lanes)
-        uses = uses_of(placed, fences.home, tree, keep_idle=True)
-        if not all(_reached(reach, use.lane, use.anchor, use.behind, use.closing) for use in uses):
+        if not _within_reach(placed, fences, reach):
             reason = "its slot index is not known where a fence would have to stand"
-        elif (not doubtful and alike) or holds(tree, sites, placed, uses):
+        elif (not doubtful and alike) or holds(tree, sites, placed, uses_of(placed, fences.home, tree, keep_idle=True)):
             inner = [ring for one in contained for ring in one.inner(tree, len(signature) > 1)]
-            every = [use for ring in inner for use in uses_of(ring, fences.home, tree)]
-            if all(_reached(reach, use.lane, use.anchor, use.behind, use.closing) for use in every):
+            if all(_within_reach(ring, fences, reach) for ring in inner):
                 return (placed, *inner) if placed.ring.events else tuple(inner)
             reason = "its slot index is not known where a fence would have to stand"
     return reason
 
 
-def _reached(reach: Reach, lane: Site | int, anchor: int, behind: bool, closing: Closing | None) -> bool:
-    if isinstance(lane, int):
+def _within_reach(placed: Placed, fences: PoolFences, reach: Reach) -> bool:
+    """Whether the slot indices that a ring needs are known where its fences stand. Constants are, everywhere."""
+    if all(
+        isinstance(constant_lane(piece.lane, placed.lanes), int) for shape in placed.shapes for piece in shape.pieces
+    ):
         return True
-    return reach.at(lane.key, anchor, behind) if closing is None else reach.closing(lane.key, closing)
+    return all(_reached(reach, use) for use in uses_of(placed, fences.home, fences.tree, keep_idle=True))
+
+
+def _reached(reach: Reach, use: Use) -> bool:
+    if isinstance(use.lane, int):
+        return True
+    if use.closing is None:
+        return reach.at(use.lane.key, use.anchor, use.behind)
+    return reach.closing(use.lane.key, use.closing)
 
 
 @dataclass(frozen=True)

@@ -9,20 +9,18 @@ Both keep the order of all operations and flags as it was, so that no other flag
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pto_buf.hw import Pipe
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(NamedTuple):
     """Something that pipes do."""
 
     pipes: tuple[Pipe, ...]
 
 
-@dataclass(frozen=True)
-class Signal:
+class Signal(NamedTuple):
     """A set (by the event's source) or wait (by its destination) of event number `event` on a lane."""
 
     event: int
@@ -53,8 +51,7 @@ class Ends:
     dst: Pipe
 
 
-@dataclass(frozen=True)
-class _Spot:
+class _Spot(NamedTuple):
     """Where a signal stands: its block, how much its pipe does there before, and its number in the program."""
 
     block: int

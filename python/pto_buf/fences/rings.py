@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from pto_buf.fences.phases import Closing, Half, Pass, Piece, Shape, Signature
 from pto_buf.fences.tree import Site, Span, Tree, last_key
@@ -22,8 +23,7 @@ class Hand(StrEnum):
     FREE = "free"
 
 
-@dataclass(frozen=True)
-class RingEvent:
+class RingEvent(NamedTuple):
     """Flags from pipe `src` to pipe `dst`, one for each lane; from the ring's phase `phase` to the next one."""
 
     src: Pipe
@@ -109,8 +109,7 @@ class Do(StrEnum):
     DRAIN = "drain"
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """One set or wait of an event by phase `phase`: before or behind the node with the key `anchor`.
 
     With a closing: once for each trip that the closing runs behind the loop, on the lane of that trip.

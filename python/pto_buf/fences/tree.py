@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, While
 from pto_buf.slots.terms import DIVISIONS, Apply, Const, Select, Term
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """Item `item` of block `block`."""
 
     block: int
@@ -30,8 +30,7 @@ class BlockInfo:
     """Keys of the first and the last node of the block in the whole program, of which `nodes` may be a part."""
 
 
-@dataclass(frozen=True)
-class Site:
+class Site(NamedTuple):
     """One access, with the way down to its op: the last step is the op itself."""
 
     key: SiteKey
@@ -40,8 +39,7 @@ class Site:
     path: tuple[Step, ...]
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """Items `first` to `last` of block `block`."""
 
     block: int

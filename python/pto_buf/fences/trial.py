@@ -7,7 +7,7 @@ longest ways between two points are made of edges that stay; of several edges be
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pto_buf.fences.actions import Action, PlannedEvent
 from pto_buf.fences.layout import Closed, Guarded, Item, Layout, Mark
@@ -22,8 +22,7 @@ _Point = tuple[Pipe, int]
 """A pipe, and how much it has done."""
 
 
-@dataclass(frozen=True)
-class _Token:
+class _Token(NamedTuple):
     by: int
     """The number of the set."""
     point: _Point
@@ -33,8 +32,7 @@ class _Token:
     """How many nodes came before it."""
 
 
-@dataclass(frozen=True)
-class _Edge:
+class _Edge(NamedTuple):
     waited: int
     """The number of the wait."""
     at: int
@@ -76,11 +74,11 @@ class Trial(Run):
                 self._meet(edge)
 
     def before(self, node: Node) -> None:
-        for item in self.laid_out.gaps[node.key, False]:
+        for item in self.laid_out.gaps.get((node.key, False), ()):
             self._act(item)
 
     def behind(self, node: Node) -> None:
-        for item in self.laid_out.gaps[node.key, True]:
+        for item in self.laid_out.gaps.get((node.key, True), ()):
             self._act(item)
 
     def op(self, op: Op, accesses: Sequence[tuple[Site, int]]) -> None:

@@ -59,7 +59,7 @@ def stretched(shape: Shape, ring: Signature) -> Shape | None:
                 return None
             way = Pass.BEHIND if behind else Pass.BEFORE
             passes += [Piece(number, pipe, host.span, host.lane, way) for host in hosts]
-    moved = [replace(piece, phase=numbers[piece.phase]) for piece in shape.pieces]
+    moved = [piece._replace(phase=numbers[piece.phase]) for piece in shape.pieces]
     phase = {key: numbers[number] for key, number in shape.phase.items()}
     return replace(shape, signature=ring, pieces=(*moved, *passes), phase=phase, opening=numbers[0])
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from typing import NamedTuple
 
 from pto_buf.slots.bounds import Interval
 from pto_buf.slots.forms import Atoms
@@ -39,8 +40,7 @@ Windows = Mapping[int, tuple[Window, ...]]
 """By the key of the op, what it touches of arrays that the kernel writes."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(NamedTuple):
     """Accesses to one array, by the keys of their ops, of which the later one has to come behind the earlier one.
 
     `carrier` is the key of the outermost loop in different trips of which they are met, -1 where it is the same trip of

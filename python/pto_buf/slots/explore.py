@@ -7,8 +7,8 @@ Branches that the facts do not decide go both ways, and the facts remember which
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pto_buf.errors import Place
 from pto_buf.slots.facts import Facts, Span
@@ -33,8 +33,7 @@ class TooManyStatesError(Exception):
         self.place = place
 
 
-@dataclass(frozen=True)
-class State(Generic[H]):
+class State(NamedTuple, Generic[H]):
     facts: Facts
     held: H
 
@@ -186,7 +185,7 @@ class Explorer(Generic[H]):
 
     def _scope_left(self, forms: LoopForms, state: State[H]) -> State[H]:
         fresh = state.facts.without([*forms.scoped, *(atom for atom, _ in forms.fixed)])
-        return replace(state, facts=self.scopes.decider.reasoner.normalised(fresh))
+        return state._replace(facts=self.scopes.decider.reasoner.normalised(fresh))
 
     def _made_of(self, facts: Facts, leaf: int) -> list[int]:
         leaves = self.scopes.atoms.leaves

@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, order=True)
-class SiteKey:
+class SiteKey(NamedTuple):
     """One access of one op: `op` is the op's key, `access` the position among its accesses."""
 
     op: int
     access: int
 
 
-@dataclass(frozen=True)
-class Origin:
+class Origin(NamedTuple):
     """A lease, named by the site of its first write, as met at another site.
 
     `carried_by` is the key of the outermost loop around both sites whose trips differ between the two; None where

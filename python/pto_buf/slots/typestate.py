@@ -1,7 +1,8 @@
 """The typestate of the slots of one set: what each access and each release does to it, and which rule it breaks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pto_buf.dialect.table.row import Role
 from pto_buf.errors import Place
@@ -20,8 +21,7 @@ Bytes = tuple[int, int]
 """First byte within a slot, and the one behind the last."""
 
 
-@dataclass(frozen=True)
-class Lease:
+class Lease(NamedTuple):
     """What a slot holds. `opener` wrote it first; None for a slot whose content an error made unknown."""
 
     opener: SiteKey | None
@@ -41,8 +41,7 @@ class Lease:
         return Origin(self.opener, self.carried_by)
 
 
-@dataclass(frozen=True)
-class Value:
+class Value(NamedTuple):
     """A value that is named later, and the slot in which it was left."""
 
     writer: int
@@ -58,15 +57,14 @@ class Value:
         return self.released is None and self.ended is None
 
 
-@dataclass(frozen=True)
-class Held:
+class Held(NamedTuple):
     """The slots of one set (None: never written) and the values in them that are still named."""
 
     slots: tuple[Lease | None, ...]
     values: tuple[Value, ...] = ()
 
     def with_slot(self, number: int, lease: Lease) -> "Held":
-        return replace(self, slots=(*self.slots[:number], lease, *self.slots[number + 1 :]))
+        return self._replace(slots=(*self.slots[:number], lease, *self.slots[number + 1 :]))
 
     def value(self, writer: int | None, access: int | None) -> Value | None:
         """The value that an op left, with that access if it left several."""
@@ -110,7 +108,7 @@ class Rules:
     # --- loops and scopes ---
 
     def next_trip(self, loop: int, held: Held) -> Held:
-        return replace(held, slots=tuple(self._carried(loop, lease) for lease in held.slots))
+        return held._replace(slots=tuple(self._carried(loop, lease) for lease in held.slots))
 
     def _carried(self, loop: int, lease: Lease | None) -> Lease | None:
         """A lease opened in the loop is from an earlier trip of it now, unless it is from one of a loop around it."""
@@ -121,13 +119,13 @@ class Rules:
             return lease
         if lease.carried_by is not None and around.index(lease.carried_by) <= around.index(loop):
             return lease
-        return replace(lease, carried_by=loop)
+        return lease._replace(carried_by=loop)
 
     def behind(self, node: int, held: Held) -> Held:
         slots = held.slots
         if any(lease is not None and lease.carried_by == node for lease in slots):
             slots = tuple(
-                replace(lease, carried_by=None) if lease is not None and lease.carried_by == node else lease
+                lease._replace(carried_by=None) if lease is not None and lease.carried_by == node else lease
                 for lease in slots
             )
         gone = self._named.get(node, ())
@@ -257,7 +255,7 @@ class Rules:
         if access.role is not Role.READ:
             return state.held
         self._read[lease.opener] = None
-        return state.held if lease.read else state.held.with_slot(slot, replace(lease, read=True))
+        return state.held if lease.read else state.held.with_slot(slot, lease._replace(read=True))
 
     def _filled_further(self, access: Access, site: SiteKey, slot: int, held: Held) -> Held:
         """A write of a part continues the lease. Behind a read it begins the next one, on what is there already."""
@@ -267,7 +265,7 @@ class Rules:
         if lease.opener is None or not lease.read:
             if lease.opener is not None:
                 self.flow.origin(site, lease.origin)
-            return held.with_slot(slot, replace(lease, filled=filled))
+            return held.with_slot(slot, lease._replace(filled=filled))
         self.flow.ends(site, lease.origin)
         self.flow.origin(site, Origin(site, None))
         return held.with_slot(slot, Lease(site, filled=filled))
@@ -291,7 +289,7 @@ class Rules:
         lease = Lease(site, read=scratch, scratch=scratch, filled=filled)
         self.flow.origin(site, lease.origin)
         values = tuple(self._taken_over(value, slot, site, state.facts) for value in state.held.values)
-        held = replace(state.held, values=values).with_slot(slot, lease)
+        held = state.held._replace(values=values).with_slot(slot, lease)
         return held if scratch else self._written(site, slot, held)
 
     def _taken_over(self, value: Value, slot: int, site: SiteKey, facts: Facts) -> Value:
@@ -300,7 +298,7 @@ class Rules:
             return value
         if (value.writer, site) not in self._takeovers:
             self._takeovers[value.writer, site] = Witness(slot, self._path(facts)())
-        return replace(value, ended=site)
+        return value._replace(ended=site)
 
     def _written(self, site: SiteKey, slot: int, held: Held) -> Held:
         """The access leaves a value in the slot, which is kept track of if it is named later."""
@@ -308,7 +306,7 @@ class Rules:
             return held
         others = (value for value in held.values if (value.writer, value.access) != (site.op, site.access))
         values = sorted((*others, Value(site.op, site.access, slot)), key=lambda value: (value.writer, value.access))
-        return replace(held, values=tuple(values))
+        return held._replace(values=tuple(values))
 
     # --- releases ---
 
@@ -342,10 +340,10 @@ class Rules:
             self.complaints.second_release(release, slot, lease.opener.op, lease.released, path)
             return state.held
         values = tuple(
-            replace(value, released=release.key) if value.slot == slot and value.is_valid else value
+            value._replace(released=release.key) if value.slot == slot and value.is_valid else value
             for value in state.held.values
         )
-        return replace(state.held, values=values).with_slot(slot, replace(lease, released=release.key))
+        return state.held._replace(values=values).with_slot(slot, lease._replace(released=release.key))
 
 
 _Way = tuple[State[Held], Mapping[int, int]]
@@ -356,7 +354,7 @@ _UNKNOWN = Lease(None, read=True)
 
 def _all_unknown(held: Held) -> Held:
     """After a write that could be anywhere: slots without a lease may have been meant."""
-    return replace(held, slots=tuple(lease or _UNKNOWN for lease in held.slots))
+    return held._replace(slots=tuple(lease or _UNKNOWN for lease in held.slots))
 
 
 def _is_open(lease: Lease | None) -> bool:
