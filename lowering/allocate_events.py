@@ -14,6 +14,7 @@ from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.fences.ids import Lanes, Reserved, Shortage, number_events
 from pto_buf.hw import EVENT_IDS, Target
+from pto_buf.kept import kept
 from pto_buf.lowering.fenced import read_fenced, reserved_flags
 from pto_buf.source import place_of
 from pto_buf.walking import functions
@@ -32,7 +33,7 @@ class AllocateEventsPass(ModulePass):
 
 
 def _allocate(function: FuncOp, target: Target) -> None:
-    events, body = read_fenced(function, target)
+    events, body = kept(function, read_fenced)
     specs = [event.event.type.data for event in events]
     reserved = reserved_flags(function, target)
     found = number_events([Lanes(spec.src, spec.dst, spec.lanes) for spec in specs], body, reserved)

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from pto_buf.dialect.cross_core import CoreSignalOp, SyncAllOp
 from pto_buf.dialect.pto import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
-from pto_buf.dialect.tile_op import TileOp
+from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.fences.ids import Reserved
 from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
 from pto_buf.hw import EVENT_IDS, Pipe, Target
@@ -38,10 +38,10 @@ DROPPED_BARRIERS = "ptobuf.dropped_barriers"
 NOTES = (LOST, DROPPED, DROPPED_PAIRS, DROPPED_BARRIERS)
 
 
-def read_fenced(function: FuncOp, target: Target) -> tuple[list[EventOp], Body]:
+def read_fenced(function: FuncOp) -> tuple[list[EventOp], Body]:
     """The events of a function, and its body with signals that name them by their position."""
     events = list(ops_of(function, EventOp))
-    reader = _Reader(target, {event.event: number for number, event in enumerate(events)})
+    reader = _Reader(target_of(function), {event.event: number for number, event in enumerate(events)})
     return events, reader.body(function.body.block)
 
 

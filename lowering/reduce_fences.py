@@ -13,27 +13,25 @@ from xdsl.passes import ModulePass
 
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp
-from pto_buf.dialect.tile_op import target_of
 from pto_buf.fences.reduction import Ends, droppable
-from pto_buf.hw import Target
+from pto_buf.kept import Keeps, changed, kept
 from pto_buf.lowering.fenced import DROPPED, DROPPED_BARRIERS, DROPPED_PAIRS, IMPLIED, RETURNS, read_fenced
 from pto_buf.lowering.hoisting import repeatable
 from pto_buf.walking import functions, ops_in, ops_of
 
 
 @dataclass(frozen=True)
-class ReduceFencesPass(ModulePass):
+class ReduceFencesPass(ModulePass, Keeps):
     """ptobuf-reduce-fences."""
 
     name: ClassVar[str] = "ptobuf-reduce-fences"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        target = target_of(op)
         for function in functions(op):
-            _reduce(function, target)
+            _reduce(function)
 
 
-def _reduce(function: FuncOp, target: Target) -> None:
+def _reduce(function: FuncOp) -> None:
     """First what insertion has marked, then what the order of the sets and waits alone shows to be implied."""
     marked = [op for op in ops_in(function) if IMPLIED in op.attributes]
     barriers = sum(isinstance(op, BarrierOp) for op in marked)
@@ -45,7 +43,8 @@ def _reduce(function: FuncOp, target: Target) -> None:
     for op in unused:
         op.detach()
         op.erase()
-    events, body = read_fenced(function, target)
+    changed(function)
+    events, body = kept(function, read_fenced)
     ends = [Ends(event.event.type.data.src, event.event.type.data.dst) for event in events]
     keep = {number for number, event in enumerate(events) if RETURNS in event.attributes}
     found = droppable(ends, body, keep)
@@ -57,6 +56,8 @@ def _reduce(function: FuncOp, target: Target) -> None:
             _erase(use.operation)
         event.detach()
         event.erase()
+    if found:
+        changed(function)
 
 
 def _erase(op: Operation) -> None:
