@@ -79,7 +79,7 @@ class Merger:
         pools, _, rest = one.name.partition(".")
         name = f"{pools}+{other.name.partition('.')[0]}.{rest}"
         events[merge.event] = replace(one, name=name, why=f"{one.why}; and {other.why}")
-        chosen = {id(old): replace(new, event=merge.event) for old, new in zip(ours, merged, strict=True)}
+        chosen = {id(old): new._replace(event=merge.event) for old, new in zip(ours, merged, strict=True)}
         gone = set(map(id, theirs))
         actions[:] = [chosen.get(id(action), action) for action in actions if id(action) not in gone]
 
