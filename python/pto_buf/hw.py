@@ -53,7 +53,7 @@ class Pipe(StrEnum):
 
     @property
     def pto(self) -> str:
-        return f"PIPE_{self.value}"
+        return f"PIPE_{self}"
 
 
 class Core(StrEnum):
