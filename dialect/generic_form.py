@@ -22,9 +22,9 @@ def own_form(
 ) -> Parts:
     """The same op with two segments, inputs and outputs, and its attributes as attributes."""
     found = properties.get(_SEGMENTS, attributes.get(_SEGMENTS))
-    if isinstance(found, DenseArrayBase) and len(found) == 2:
-        return operands, properties, attributes
     sizes = [int(size) for size in found.get_values()] if isinstance(found, DenseArrayBase) else None
+    if sizes is not None and len(sizes) == 2:
+        return operands, properties, attributes
     for row in rows:
         named = _named(row, operands, sizes)
         if named is not None:
