@@ -119,7 +119,7 @@ def _ahead(ways: Ways) -> tuple[dict[int, int], frozenset[int]]:
 
 
 def _moved(action: Action, loop: int | None) -> Action:
-    return action if loop is None else replace(action, anchor=loop, behind=False)
+    return action if loop is None else action._replace(anchor=loop, behind=False)
 
 
 def remaining(actions: Sequence[Action]) -> list[Action]:
