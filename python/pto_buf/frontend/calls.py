@@ -11,7 +11,7 @@ from pto_buf.frontend.arguments import Arguments, Parameters, bind, parameters
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE, UNKNOWN_OP
 from pto_buf.frontend.ordering import ORDERS
-from pto_buf.frontend.refusals import LOAD_FIRST, why_not
+from pto_buf.frontend.refusals import LOAD_FIRST, is_known, why_not
 from pto_buf.frontend.scalars import extremum, number
 from pto_buf.frontend.signatures import COMMUTATIVE, OPERANDS, UNIFIED_SCALAR
 from pto_buf.frontend.tiles import not_a_tile
@@ -138,7 +138,8 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
         elif op in OPERANDS and op in rows_by_dsl():
             signature, handler = OPERANDS[op], compute.compute
         else:
-            raise ctx.error(node, why_not(path), kind=UNKNOWN_OP, help=near_miss(name, SIGNATURES))
+            near = None if is_known(path) else near_miss(name, SIGNATURES)
+            raise ctx.error(node, why_not(path), kind=UNKNOWN_OP, help=near)
         if not into and not path.startswith("tile."):
             signature = _EITHER.get(op, signature)
         if op in COMMUTATIVE and not into:

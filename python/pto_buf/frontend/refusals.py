@@ -35,10 +35,17 @@ _FAMILIES: Mapping[str, str] = {
 }
 
 
+def is_known(path: str) -> bool:
+    """Whether `pl.<path>` is an op of pypto's of which it is said why it is not compiled here."""
+    return _reason(path) is not None
+
+
 def why_not(path: str) -> str:
     """What to say of `pl.<path>`, which is no op that is compiled here."""
-    last = path.rpartition(".")[2]
-    reason = REASONS.get(last)
-    if reason is None:
-        reason = next((why for start, why in _FAMILIES.items() if path.startswith(start)), None)
+    reason = _reason(path)
     return f"there is no op 'pl.{path}' for tiles" if reason is None else f"'pl.{path}' {reason}"
+
+
+def _reason(path: str) -> str | None:
+    reason = REASONS.get(path.rpartition(".")[2])
+    return reason or next((why for start, why in _FAMILIES.items() if path.startswith(start)), None)
