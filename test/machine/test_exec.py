@@ -210,8 +210,8 @@ def test_the_limit_ends_a_run_with_incomplete() -> None:
 
 
 def test_an_unknown_op_is_named_at_its_place() -> None:
-    with pytest.raises(DiagnosticError, match=r"test.pto:3:1: error: 'func.call' cannot be executed"):
-        steps(kernel("func.call @k() : () -> ()"))
+    with pytest.raises(DiagnosticError, match=r"test.pto:3:1: error: 'scf.index_switch' cannot be executed"):
+        steps(kernel("scf.index_switch %n\ncase 0 {\nscf.yield\n}\ndefault {\nscf.yield\n}", "%n: index"), n=0)
 
 
 def test_a_division_by_zero_is_an_error_at_its_place() -> None:
