@@ -10,7 +10,7 @@ from pto_buf.called import uncalled
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
 from pto_buf.check.words import diagnostics
-from pto_buf.errors import UNPROVEN, Collector, DiagnosticError
+from pto_buf.errors import UNPROVEN, Collector, DiagnosticError, warn
 from pto_buf.source import place_of
 
 
@@ -18,7 +18,8 @@ from pto_buf.source import place_of
 class CheckSyncPass(ModulePass):
     """Checks every function of a module, with what it calls, and changes none.
 
-    Raises DiagnosticError with everything that is wrong, and for what could not be proven unless `allow_unproven`.
+    Raises DiagnosticError with everything that is wrong, and for what could not be proven; with `allow_unproven`, the
+    latter is a warning.
     """
 
     name = "ptobuf-check-sync"
@@ -40,11 +41,10 @@ class CheckSyncPass(ModulePass):
                 found.add(err)
                 continue
             found.diagnostics.extend(diagnostics(verdict))
-            if verdict.status is Status.INCOMPLETE and not self.allow_unproven:
-                found.error(
-                    place_of(function),
-                    f"the fences of kernel '{verdict.kernel}' could not be proven right: {verdict.reason}",
-                    help="allow-unproven lets it pass",
-                    kind=UNPROVEN,
-                )
+            if verdict.status is Status.INCOMPLETE:
+                message = f"the fences of kernel '{verdict.kernel}' could not be proven right: {verdict.reason}"
+                if self.allow_unproven:
+                    warn(place_of(function), message, kind=UNPROVEN)
+                else:
+                    found.error(place_of(function), message, help="allow-unproven lets it pass", kind=UNPROVEN)
         found.raise_if_errors()

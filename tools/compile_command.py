@@ -58,7 +58,7 @@ def run(
         else:
             write_output(memory_map, text)
     if not quiet:
-        stream.write(report(compiled, checked=options.check))
+        stream.write(report(compiled, checked=options.check and not compiled.unproven))
     return 0
 
 

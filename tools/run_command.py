@@ -26,7 +26,9 @@ def run(
         compiled = compile_file(file, name, target=chip, options=options, dump=work_dir)
         sys.stderr.write(render(compiled.warnings))
         if work_dir is not None:
-            write_output(str(work_dir / "report.txt"), report(compiled, checked=options.check))
+            write_output(
+                str(work_dir / "report.txt"), report(compiled, checked=options.check and not compiled.unproven)
+            )
             write_output(str(work_dir / "kernel.pto"), compiled.text)
         return compiled.module
 

@@ -53,6 +53,11 @@ class Compiled:
     warnings: tuple[Diagnostic, ...]
 
     @property
+    def unproven(self) -> bool:
+        """Whether the proof of a kernel was incomplete, and that was accepted."""
+        return any(warning.kind == UNPROVEN for warning in self.warnings)
+
+    @property
     def text(self) -> str:
         """The `.pto` text."""
         return text_of(self.module)

@@ -227,7 +227,7 @@ def compile(
         kernel_named(loaded.module, entry).sym_name.data,
         None if compiled is None else compiled.fenced,
         () if compiled is None else compiled.warnings,
-        checked=check and compiled is not None,
+        checked=check and compiled is not None and not compiled.unproven,
     )
 
 

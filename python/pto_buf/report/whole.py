@@ -25,7 +25,7 @@ def report(compiled: Compiled, *, checked: bool) -> str:
 
 def kernel_report(parts: Sequence[FuncOp], finished: FuncOp, *, checked: bool) -> str:
     """One kernel: as it was before its last step, in one part or in one for each kind of core, and as it is."""
-    verdict = "proven: no race, no deadlock, no flag set twice or left over" if checked else "not checked"
+    verdict = "proven: no race, no deadlock, no flag set twice or left over" if checked else "not proven"
     if len(parts) == 1:
         return _part(parts[0], 1, executed(finished)) + f"  {verdict}\n"
     texts: list[str] = []
