@@ -8,7 +8,7 @@ from pto_buf.slots.carried import evaluate
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.names import loops_of_ops
 from pto_buf.slots.program import Access, Block, Branch, Loop, Op, Program, Release, While
-from pto_buf.slots.terms import Opaque, Term, Var
+from pto_buf.slots.terms import Opaque, Term, Var, leaves
 
 Fault = tuple[str, int]
 """The kind of an error and the line it is reported at."""
@@ -212,6 +212,4 @@ class _Machine:
 
 
 def _opaques(term: Term) -> Iterator[Opaque]:
-    from pto_buf.slots.wording import leaves_of
-
-    return (leaf for leaf in leaves_of(term) if isinstance(leaf, Opaque))
+    return (leaf for leaf in leaves(term) if isinstance(leaf, Opaque))

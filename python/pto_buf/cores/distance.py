@@ -13,7 +13,7 @@ from pto_buf.slots.bounds import Interval, bounds
 from pto_buf.slots.linear import Linear, constant
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, While
-from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
+from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var, leaves
 
 MOST_TRIPS = 15
 """More trips than this are not told apart: signals for them could not be counted."""
@@ -126,7 +126,7 @@ def _divisor(windows: tuple[Window, ...], var: Var) -> int:
     for window in windows:
         for term in (window.base, *window.offsets, *window.extents):
             for fn, divisor, of in _divisions(term):
-                if var not in _variables(of):
+                if var not in leaves(of):
                     continue
                 if fn in _QUOTIENTS:
                     quotients = lcm(quotients, divisor)
@@ -151,20 +151,6 @@ def _divisions(term: Term) -> Iterator[tuple[Fn, int, Term]]:
         case Select(condition, if_true, if_false):
             for part in (condition, if_true, if_false):
                 yield from _divisions(part)
-        case _:
-            pass
-
-
-def _variables(term: Term) -> Iterator[Var]:
-    match term:
-        case Var():
-            yield term
-        case Apply(_, left, right):
-            yield from _variables(left)
-            yield from _variables(right)
-        case Select(condition, if_true, if_false):
-            for part in (condition, if_true, if_false):
-                yield from _variables(part)
         case _:
             pass
 

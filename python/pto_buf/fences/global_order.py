@@ -10,7 +10,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from pto_buf.fences.actions import Action, PlannedEvent
-from pto_buf.fences.phases import leaves
 from pto_buf.fences.replay import Gaps, Replay, gaps_of
 from pto_buf.fences.runs import numbers
 from pto_buf.fences.tree import Tree
@@ -19,7 +18,7 @@ from pto_buf.hw import Pipe
 from pto_buf.slots.bounds import Interval
 from pto_buf.slots.linear import Linear, constant
 from pto_buf.slots.program import Branch, Loop, Op, While
-from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term, Var
+from pto_buf.slots.terms import Const, Opaque, Term, Var, leaves, subterms
 
 
 @dataclass(frozen=True)
@@ -69,25 +68,11 @@ def _compared(tree: Tree) -> list[int]:
     for block in tree.blocks:
         for node in block.nodes:
             if isinstance(node, Branch):
-                found.update(dict.fromkeys(_constants(node.condition)))
+                found.update(dict.fromkeys(one.value for one in subterms(node.condition) if isinstance(one, Const)))
     return [value for value in found if value >= 0][:_MOST_COMPARED]
 
 
 _MOST_COMPARED = 4
-
-
-def _constants(term: Term) -> Iterator[int]:
-    match term:
-        case Const(value):
-            yield value
-        case Apply():
-            yield from _constants(term.left)
-            yield from _constants(term.right)
-        case Select():
-            for part in (term.condition, term.if_true, term.if_false):
-                yield from _constants(part)
-        case _:
-            pass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ pipes take turns; each pipe of one phase hands the slot on to each pipe of the n
 pipe has one phase of some lease: the pipe takes the slot over before it and hands it on behind it, once for each lease.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from pto_buf.fences.tree import Site, Span, Tree
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.program import Loop, While
-from pto_buf.slots.terms import Apply, Opaque, Select, Term, Var
+from pto_buf.slots.terms import Opaque, leaves
 
 Signature = tuple[tuple[Pipe, ...], ...]
 """The pipes of each phase."""
@@ -100,18 +100,3 @@ def lane_is_known(lane: Site | int, span: Span, tree: Tree) -> bool:
     return not any(
         leaf.loop in loops if isinstance(leaf, Opaque) else leaf.key in changing for leaf in leaves(lane.access.term)
     )
-
-
-def leaves(term: Term) -> Iterator[Var | Opaque]:
-    """The variables and unknowns in a term."""
-    match term:
-        case Var() | Opaque():
-            yield term
-        case Apply():
-            yield from leaves(term.left)
-            yield from leaves(term.right)
-        case Select():
-            for part in (term.condition, term.if_true, term.if_false):
-                yield from leaves(part)
-        case _:
-            pass

@@ -9,12 +9,11 @@ from itertools import product
 from math import lcm
 
 from pto_buf.fences.actions import Action
-from pto_buf.fences.phases import leaves
 from pto_buf.slots.bounds import Interval, bounds
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import Linear, constant
 from pto_buf.slots.program import Loop, While
-from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
+from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var, leaves
 
 LARGEST = 64
 """Remainders are followed up to this divisor, and so many combinations of them for several counters."""

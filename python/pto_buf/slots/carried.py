@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pto_buf.slots.bounds import bounds
 from pto_buf.slots.fold import fold
 from pto_buf.slots.simplify import apply
-from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
+from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var, leaves
 
 _LARGEST_MODULUS = 64
 _LONGEST_ORBIT = 64
@@ -65,7 +65,7 @@ def _orbit_forms(
     walking = [index for index, init in enumerate(inits) if isinstance(init, Const)]
     while True:
         names = {variables[index] for index in walking}
-        kept = [index for index in walking if free_leaves(nexts[index]) <= names]
+        kept = [index for index in walking if names.issuperset(leaves(nexts[index]))]
         if kept == walking:
             break
         walking = kept
@@ -122,16 +122,3 @@ def evaluate(term: Term, values: Mapping[Var | Opaque, int]) -> int | None:
         case Apply(fn, left, right):
             first, second = evaluate(left, values), evaluate(right, values)
             return None if first is None or second is None else fold(fn, first, second)
-
-
-def free_leaves(term: Term) -> frozenset[Var | Opaque]:
-    """The variables and unknowns in the term."""
-    match term:
-        case Const():
-            return frozenset()
-        case Var() | Opaque():
-            return frozenset({term})
-        case Select(condition, if_true, if_false):
-            return free_leaves(condition) | free_leaves(if_true) | free_leaves(if_false)
-        case Apply(_, left, right):
-            return free_leaves(left) | free_leaves(right)

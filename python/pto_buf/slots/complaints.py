@@ -9,8 +9,8 @@ from pto_buf.hw import MAX_SLOTS
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.program import Block, Loop, Node, Op, Program, Release, SlotSet, While
-from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Term
-from pto_buf.slots.wording import Path, leaves_of, modulo_text, term_text
+from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Term, leaves
+from pto_buf.slots.wording import Path, modulo_text, term_text
 
 INDEX_OUT_OF_RANGE = "slot-index-out-of-range"
 READ_BEFORE_WRITE = "read-before-write"
@@ -227,8 +227,9 @@ class Complaints:
         """Said where an index holds an unknown: equality was assumed, not shown."""
         node, mine = self._nodes[writer], self._op(over).accesses[over.access]
         for access in node.accesses if isinstance(node, Op) else ():
-            leaves = (*leaves_of(access.term), *leaves_of(mine.term))
-            if access.slots == mine.slots and access.term != mine.term and any(isinstance(x, Opaque) for x in leaves):
+            if access.slots != mine.slots or access.term == mine.term:
+                continue
+            if any(isinstance(leaf, Opaque) for term in (access.term, mine.term) for leaf in leaves(term)):
                 return f": cannot prove that the indices {term_text(access.term)} and {term_text(mine.term)} differ"
         return ""
 

@@ -10,11 +10,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.slots.bounds import BOOL, Interval, bounds
-from pto_buf.slots.carried import closed_forms, free_leaves
+from pto_buf.slots.carried import closed_forms
 from pto_buf.slots.fold import BITS
 from pto_buf.slots.program import Carried
 from pto_buf.slots.simplify import ONE, ZERO, apply, select
-from pto_buf.slots.terms import COMPARISONS, COUNT_LIMIT, TRIP_LIMIT, Const, Fn, Opaque, Term, Var
+from pto_buf.slots.terms import COMPARISONS, COUNT_LIMIT, TRIP_LIMIT, Const, Fn, Opaque, Term, Var, leaves
 
 _FUNCTIONS: Mapping[type[Operation], Fn] = {
     arith.AddiOp: Fn.ADD,
@@ -219,7 +219,7 @@ class IndexTerms:
 
     def _is_fixed(self, term: Term, loop: Operation) -> bool:
         """Whether the term is one number in all trips of the loop."""
-        owners = (self._owners.get(leaf.key) for leaf in free_leaves(term))
+        owners = (self._owners.get(leaf.key) for leaf in leaves(term))
         return not any(owner is not None and loop.is_ancestor(owner) for owner in owners)
 
     # --- loops ---

@@ -10,9 +10,9 @@ from itertools import product
 
 from pto_buf.fences.windows import Window, Windows
 from pto_buf.slots.bounds import Interval, bounds, bounds_of
-from pto_buf.slots.carried import evaluate, free_leaves
+from pto_buf.slots.carried import evaluate
 from pto_buf.slots.program import Block, Loop, Op, Program
-from pto_buf.slots.terms import COUNT_LIMIT, Apply, Const, Opaque, Select, Term, Var
+from pto_buf.slots.terms import COUNT_LIMIT, Apply, Const, Opaque, Select, Term, Var, leaves
 
 _MOST_TRIPS = 4096
 _FAR = COUNT_LIMIT, COUNT_LIMIT // 2
@@ -73,7 +73,8 @@ def _stray(op: Op, window: Window, dimension: int, loops: Mapping[Var, _Counts])
     least, held = bounds(window.extents[dimension]).low, bounds(offset)
     if not isinstance(extent, Const) or least < 1 or (held.low >= 0 and held.high + least <= extent.value):
         return None
-    own = [leaf for leaf in loops if leaf in free_leaves(offset)]
+    named = frozenset(leaves(offset))
+    own = [leaf for leaf in loops if leaf in named]
     far, nearer = ({leaf: end for leaf in own if not loops[leaf].ends} for end in _FAR)
     if _bounds(offset, far) != _bounds(offset, nearer):
         return None

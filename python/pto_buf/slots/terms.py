@@ -1,5 +1,6 @@
 """Index terms: integer expressions over loop counters, arguments and unknowns, as plain data."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
@@ -103,3 +104,23 @@ class Select:
 
 
 Term: TypeAlias = Const | Var | Opaque | Apply | Select
+
+
+def subterms(term: Term) -> Iterator[Term]:
+    """The term and all that it is made of, each before its parts, from left to right."""
+    pending = [term]
+    while pending:
+        one = pending.pop()
+        yield one
+        match one:
+            case Apply(_, left, right):
+                pending += right, left
+            case Select(condition, if_true, if_false):
+                pending += if_false, if_true, condition
+            case Const() | Var() | Opaque():
+                pass
+
+
+def leaves(term: Term) -> Iterator[Var | Opaque]:
+    """The variables and unknowns in a term, from left to right, as often as they stand there."""
+    return (one for one in subterms(term) if isinstance(one, Var | Opaque))

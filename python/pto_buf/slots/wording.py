@@ -77,21 +77,6 @@ def _inner(term: Term, binding: int) -> str:
     return text if own >= binding else f"({text})"
 
 
-def leaves_of(term: Term) -> Iterator[Var | Opaque]:
-    """The variables and unknowns in a term, in the order in which they stand there."""
-    match term:
-        case Const():
-            return
-        case Var() | Opaque():
-            yield term
-        case Select(condition, if_true, if_false):
-            for part in (condition, if_true, if_false):
-                yield from leaves_of(part)
-        case Apply(_, left, right):
-            yield from leaves_of(left)
-            yield from leaves_of(right)
-
-
 def modulo_text(term: Term, count: int) -> str:
     """`(i + 1) % 3` for `i + 1`."""
     text, binding = _text(term)
