@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryAllocEffect, MemoryWriteEffect, NoMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from pto_buf.dialect.groups import VerifiedBySignature
+from pto_buf.dialect.groups import VerifiedBySignature, fill
 from pto_buf.dialect.slot_op import ElementOp, IntoManyOp, IntoOp, StoreOp
 from pto_buf.dialect.table import ROWS, rows_by_mnemonic
 from pto_buf.dialect.table.geometry import check_tile
@@ -110,13 +110,8 @@ class SlotSelectOp(IRDLOperation, VerifiedBySignature):
 
     def __init__(self, slots: SSAValue, index: SSAValue, seen_as: TileSpec | None = None, *, held: bool = False):
         assert isinstance(slots.type, SlotSetType)
-        # Past IRDL's builder, which takes twice the time to find the same.
-        Operation.__init__(
-            self,
-            operands=(slots, index),
-            properties={"held": UnitAttr()} if held else {},
-            result_types=(_slot(seen_as or slots.type.data.tile),),
-        )
+        seen = _slot(seen_as or slots.type.data.tile)
+        fill(self, (slots, index), (seen,), {"held": UnitAttr()} if held else None)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
@@ -244,7 +239,7 @@ class _EventUse(IRDLOperation, VerifiedBySignature):
     assembly_format = "$event `[` $lane `]` attr-dict `:` type($event)"
 
     def __init__(self, event: SSAValue, lane: SSAValue):
-        Operation.__init__(self, operands=(event, lane))  # past IRDL's builder, as above
+        fill(self, (event, lane))
 
 
 @irdl_op_definition

@@ -5,7 +5,7 @@ from functools import cache
 from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import WORD_ATTRS, EventIdAttr, PipeAttr, WordAttr
-from pto_buf.dialect.groups import VerifiedBySignature
+from pto_buf.dialect.groups import VerifiedBySignature, fill
 from pto_buf.dialect.syntax import parse_group, parse_short, print_group
 from pto_buf.dialect.table.vocabulary import PIPE_OF_CLASS
 from pto_buf.hw import BUFFER_IDS, Pipe
@@ -62,7 +62,7 @@ class _StaticFlag(_Flag):
     event = prop_def(EventIdAttr)
 
     def __init__(self, src: Pipe, dst: Pipe, event: int):
-        Operation.__init__(self, properties=_flag(src, dst, event))  # past IRDL's, which is slow
+        fill(self, properties=_flag(src, dst, event))
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
