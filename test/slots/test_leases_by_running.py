@@ -47,11 +47,11 @@ def ways(flow: Flow) -> tuple[set[tuple[SiteKey, Way]], set[tuple[SiteKey, Way]]
     return origins, ends, {(opener, end) for opener, several in flow.unread.items() for end in several}
 
 
-@pytest.mark.parametrize("batch", range(3))
-def test_random_programs(batch: int) -> None:
+@pytest.mark.parametrize(("batch", "names"), [(0, False), (1, False), (2, False), (1, True), (3, True)])
+def test_random_programs(batch: int, names: bool) -> None:
     accepted = 0
     for seed in range(batch * PROGRAMS_PER_TEST, (batch + 1) * PROGRAMS_PER_TEST):
-        made = RandomProgram(seed)
+        made = RandomProgram(seed, names)
         verdict = analyse(made.program)
         reported = {(error.kind or "", error.place.line if error.place else -1) for error in verdict.errors}
         if any(kind == TOO_COMPLEX for kind, _ in reported):

@@ -1,11 +1,12 @@
-"""Random programs of slot reasoning: nested loops with odd bounds and steps, guards, affine indices, releases."""
+"""Random programs of slot reasoning: nested loops with odd bounds and steps, guards, affine indices, releases, and on
+request stores that name values."""
 
 import itertools
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from pto_buf.slots.program import Block, Node, Program
+from pto_buf.slots.program import Block, Node, Op, Program
 from pto_buf.slots.terms import TRIP_LIMIT, Const, Fn, Opaque, Term, Var
 from support.slot_programs import Maker, Number, add, binary, mod
 from support.slot_runs import Run, run
@@ -18,6 +19,8 @@ class RandomProgram:
     """The program of one seed, over one slot set."""
 
     seed: int
+    names: bool = False
+    """Whether half of the stores name the value of a load rather than the slot."""
     loops: list[tuple[int, Var]] = field(default_factory=list[tuple[int, Var]])
 
     def __post_init__(self) -> None:
@@ -29,6 +32,8 @@ class RandomProgram:
         self._flags = [self._make.unknown("f")] if self._chance(0.3) else []
         self._left = self._random.randint(3, 9)
         self._releases = self._chance(0.3)
+        self._loads: list[Op] = []
+        """Those whose value can be named here."""
         self.program = self._program()
 
     def _chance(self, part: float) -> bool:
@@ -80,9 +85,11 @@ class RandomProgram:
 
     def _block(self, depth: int) -> Block:
         nodes: list[Node] = []
+        seen = len(self._loads)
         for _ in range(self._random.randint(1, 4)):
             if self._left > 0:
                 nodes.append(self._node(depth))
+        del self._loads[seen:]
         return tuple(nodes)
 
     def _node(self, depth: int) -> Node:
@@ -97,8 +104,12 @@ class RandomProgram:
             then = self._block(depth + 1)
             return self._make.branch(key, condition, then, self._block(depth + 1) if self._chance(0.4) else ())
         if kind < 0.68:
-            return self._make.load(self._ring, self._index())
+            self._loads.append(self._make.load(self._ring, self._index()))
+            return self._loads[-1]
         if kind < 0.9:
+            if self.names and self._loads and self._chance(0.5):
+                load = self._random.choice(self._loads)
+                return self._make.store(self._ring, load.accesses[0].term, load.key)
             return self._make.store(self._ring, self._index())
         if kind < 0.95 or not self._releases:
             return self._make.update(self._ring, self._index())

@@ -3,12 +3,15 @@
 A state is what is known of the numbers (facts) and what a client holds about slots. Loops with any trip count are
 followed trip by trip; facts beyond the horizon are given up, so states repeat and every trip count is covered.
 Branches that the facts do not decide go both ways, and the facts remember which way.
+
+States with the same facts are joined as far as the client allows, and of what arrives at the head of a loop only what
+is new there goes on: so each thing that a client can hold is followed once, not each combination of them.
 """
 
 from collections import deque
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 from pto_buf.errors import Place
 from pto_buf.slots.facts import Facts, Span
@@ -16,11 +19,9 @@ from pto_buf.slots.linear import Linear
 from pto_buf.slots.program import Block, Branch, Loop, Node, Op, Release, While
 from pto_buf.slots.scopes import LoopForms, Scopes
 
-H = TypeVar("H", bound=Hashable)
-
 MOST_STEPS = 15_000
-"""Steps of one state through one node that are made before the exploration gives up. Each node is good for some more,
-so that a long program is no problem in itself."""
+"""Steps of one state through one node that are made before the exploration gives up; a state counts as often as there
+are alternatives in what is held. Each node is good for some more, so that a long program is no problem in itself."""
 
 _STEPS_PER_NODE = 10
 
@@ -33,13 +34,39 @@ class TooManyStatesError(Exception):
         self.place = place
 
 
+class Holding(Hashable, Protocol):
+    """What a client holds: alternatives of which each stands for paths of its own."""
+
+    @property
+    def shared(self) -> Hashable:
+        """What two must agree in to be joined."""
+        ...
+
+    @property
+    def weight(self) -> int:
+        """How many alternatives are followed side by side."""
+        ...
+
+    def joined(self, other: Self) -> Self:
+        """The alternatives of either."""
+        ...
+
+    def beyond(self, known: Self) -> Self | None:
+        """The alternatives that are not in `known`; None if there is none."""
+        ...
+
+
+H = TypeVar("H", bound=Holding)
+
+
 class State(NamedTuple, Generic[H]):
     facts: Facts
     held: H
 
     @property
     def key(self) -> Hashable:
-        return self.facts.key, self.held
+        """Equal for states that are joined."""
+        return self.facts.key, self.held.shared
 
 
 class Client(Protocol[H]):
@@ -53,7 +80,7 @@ class Client(Protocol[H]):
         """Across the back edge of a loop."""
         ...
 
-    def behind(self, node: int, held: H) -> H:
+    def behind(self, node: Node, held: H) -> H:
         """Behind a node that is done: loops are left, values not named any more are gone."""
         ...
 
@@ -71,17 +98,16 @@ class Explorer(Generic[H]):
         self._most_steps = MOST_STEPS + _STEPS_PER_NODE * len(self.scopes.dying)
 
     def run(self, block: Block, states: Sequence[State[H]]) -> Sequence[State[H]]:
-        """The states behind a block, each once, in a deterministic order."""
+        """The states behind a block, joined, in a deterministic order."""
         for node in block:
             found: dict[Hashable, State[H]] = {}
             dying = self.scopes.dying[node.key]
-            self._steps += len(states)
+            self._steps += sum(state.held.weight for state in states)
             if self._steps > self._most_steps:
                 raise TooManyStatesError(self.around[0].place if self.around else node.place)
             for state in states:
                 for after in self._through(node, state):
-                    done = State(after.facts.without(dying), self.client.behind(node.key, after.held))
-                    found.setdefault(done.key, done)
+                    _join(found, State(after.facts.without(dying), self.client.behind(node, after.held)))
             states = tuple(found.values())
         return states
 
@@ -123,21 +149,27 @@ class Explorer(Generic[H]):
 
     def _explored(self, loop: Loop | While, forms: LoopForms, entry: State[H]) -> Iterable[State[H]]:
         exits: dict[Hashable, State[H]] = {}
-        heads: dict[Hashable, State[H]] = {}
-        pending: deque[State[H]] = deque()
+        heads: dict[Hashable, H] = {}
+        waiting: dict[Hashable, State[H]] = {}
+        pending: deque[Hashable] = deque()
 
         def reach(states: Iterable[State[H]]) -> None:
             for state in states:
-                if state.key not in heads:
-                    heads[state.key] = state
-                    pending.append(state)
+                key = state.key
+                known = heads.get(key)
+                new = state.held if known is None else state.held.beyond(known)
+                if new is not None:
+                    heads[key] = new if known is None else known.joined(new)
+                    if key not in waiting:
+                        pending.append(key)
+                    _join(waiting, State(state.facts, new))
 
         reach([entry])
         while pending:
-            inner, left = self._trip(loop, forms, pending.popleft())
+            inner, left = self._trip(loop, forms, waiting.pop(pending.popleft()))
             reach(head for state in inner for head in self._stepped(loop, forms, state))
             for state in left:
-                exits.setdefault(state.key, state)
+                _join(exits, state)
         return exits.values()
 
     def _trip(
@@ -224,6 +256,13 @@ class Explorer(Generic[H]):
         residues = decider.residues(facts, form, modulus) if modulus > 1 else None
         for residue, found in residues if residues is not None else [(None, facts)]:
             yield (decider.reasoner.span(found, form), residue), found
+
+
+def _join(states: dict[Hashable, State[H]], state: State[H]) -> None:
+    """Adds a state to those that are there."""
+    key = state.key
+    known = states.get(key)
+    states[key] = state if known is None else State(known.facts, known.held.joined(state.held))
 
 
 def _divided(facts: Facts, relevant: frozenset[int]) -> tuple[Facts, Facts]:

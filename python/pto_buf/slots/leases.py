@@ -5,6 +5,7 @@ lease) and ends at its release or at the next first write. Updates, partial writ
 """
 
 from dataclasses import dataclass
+from itertools import chain
 
 from pto_buf.errors import Diagnostic
 from pto_buf.slots.complaints import Complaints
@@ -12,11 +13,12 @@ from pto_buf.slots.explore import Explorer, State, TooManyStatesError
 from pto_buf.slots.facts import NO_FACTS
 from pto_buf.slots.flow import Flow, FlowBuilder
 from pto_buf.slots.forms import Atoms
+from pto_buf.slots.held import Held
 from pto_buf.slots.nesting import bind_counters
 from pto_buf.slots.program import Block, Program, SlotSet
 from pto_buf.slots.scopes import Scopes, scopes_of
 from pto_buf.slots.slices import slices
-from pto_buf.slots.typestate import Held, Rules
+from pto_buf.slots.typestate import Rules
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,12 @@ def _check_set(scopes: Scopes, slots: SlotSet, block: Block, complaints: Complai
     explorer = Explorer(scopes, rules)
     rules.explorer = explorer
     try:
-        final = explorer.run(block, [State(NO_FACTS, Held((None,) * slots.count))])
+        final = explorer.run(block, [State(NO_FACTS, Held(((None,),) * slots.count))])
     except TooManyStatesError as err:
         complaints.too_many_states(slots, err.place)
         return
     for state in final:
-        for lease in state.held.slots:
+        for lease in chain.from_iterable(state.held.slots):
             if lease is not None and lease.opener is not None and not lease.read:
                 flow.unread(lease.opener, None)
     rules.finish()

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from pto_buf.dialect.table.row import Role
 from pto_buf.errors import Place
@@ -10,68 +9,13 @@ from pto_buf.slots.complaints import Complaints, Witness
 from pto_buf.slots.explore import Explorer, State
 from pto_buf.slots.facts import Facts
 from pto_buf.slots.flow import FlowBuilder, Origin, SiteKey
+from pto_buf.slots.held import UNKNOWN, Bytes, Held, Lease, Value
 from pto_buf.slots.linear import Linear
 from pto_buf.slots.names import last_names, loops_of_ops, names_in
-from pto_buf.slots.program import Access, Block, Op, Release, SlotSet
+from pto_buf.slots.program import Access, Block, Loop, Node, Op, Release, SlotSet, While
 from pto_buf.slots.scopes import Scopes
 from pto_buf.slots.terms import Term
 from pto_buf.slots.wording import Path, path_of
-
-Bytes = tuple[int, int]
-"""First byte within a slot, and the one behind the last."""
-
-
-class Lease(NamedTuple):
-    """What a slot holds. `opener` wrote it first; None for a slot whose content an error made unknown."""
-
-    opener: SiteKey | None
-    carried_by: int | None = None
-    """The outermost loop around opener and now whose trips differ between them."""
-    read: bool = False
-    released: int | None = None
-    """The key of the release that ended it."""
-    scratch: bool = False
-    """Working space of an op: nothing in it is meant to be read."""
-    filled: tuple[Bytes, ...] | None = None
-    """The bytes written so far, in order and apart; None for all of the slot."""
-
-    @property
-    def origin(self) -> Origin:
-        assert self.opener is not None
-        return Origin(self.opener, self.carried_by)
-
-
-class Value(NamedTuple):
-    """A value that is named later, and the slot in which it was left."""
-
-    writer: int
-    access: int
-    """Which access of the writer left it."""
-    slot: int
-    released: int | None = None
-    ended: SiteKey | None = None
-    """The write that took its slot over."""
-
-    @property
-    def is_valid(self) -> bool:
-        return self.released is None and self.ended is None
-
-
-class Held(NamedTuple):
-    """The slots of one set (None: never written) and the values in them that are still named."""
-
-    slots: tuple[Lease | None, ...]
-    values: tuple[Value, ...] = ()
-
-    def with_slot(self, number: int, lease: Lease) -> "Held":
-        return self._replace(slots=(*self.slots[:number], lease, *self.slots[number + 1 :]))
-
-    def value(self, writer: int | None, access: int | None) -> Value | None:
-        """The value that an op left, with that access if it left several."""
-        if writer is None:
-            return None
-        return next((v for v in self.values if v.writer == writer and access in (None, v.access)), None)
-
 
 _ORDER = {Role.READ: 0, Role.UPDATE: 1, Role.SCRATCH: 2, Role.WRITE: 2}
 """An op reads before it writes."""
@@ -108,7 +52,7 @@ class Rules:
     # --- loops and scopes ---
 
     def next_trip(self, loop: int, held: Held) -> Held:
-        return held._replace(slots=tuple(self._carried(loop, lease) for lease in held.slots))
+        return held.all_changed(lambda lease: self._carried(loop, lease))
 
     def _carried(self, loop: int, lease: Lease | None) -> Lease | None:
         """A lease opened in the loop is from an earlier trip of it now, unless it is from one of a loop around it."""
@@ -121,16 +65,13 @@ class Rules:
             return lease
         return lease._replace(carried_by=loop)
 
-    def behind(self, node: int, held: Held) -> Held:
-        slots = held.slots
-        if any(lease is not None and lease.carried_by == node for lease in slots):
-            slots = tuple(
-                lease._replace(carried_by=None) if lease is not None and lease.carried_by == node else lease
-                for lease in slots
-            )
-        gone = self._named.get(node, ())
-        values = tuple(value for value in held.values if value.writer not in gone) if gone else held.values
-        return Held(slots, values)
+    def behind(self, node: Node, held: Held) -> Held:
+        if isinstance(node, Loop | While):
+            held = held.all_changed(lambda lease: _left(node.key, lease))
+        gone = self._named.get(node.key)
+        if gone and held.values:
+            held = held._replace(values=tuple(value for value in held.values if value.writer not in gone))
+        return held
 
     # --- accesses ---
 
@@ -218,14 +159,14 @@ class Rules:
             case Role.WRITE if slot in read:
                 if op.accesses[read[slot]].operand not in op.in_place:
                     self.complaints.not_in_place(self.slots, site, read[slot], slot)
-                lease = state.held.slots[slot]
-                if lease is not None and lease.opener is not None:
-                    self.flow.origin(site, lease.origin)
+                for lease in state.held.slots[slot]:
+                    if lease is not None and lease.opener is not None:
+                        self.flow.origin(site, lease.origin)
                 return self._written(site, slot, state.held)
-            case Role.WRITE if access.is_partial and _is_open(state.held.slots[slot]):
-                return self._written(site, slot, self._filled_further(access, site, slot, state.held))
-            case Role.WRITE | Role.SCRATCH:
-                return self._opened(op, site, slot, state)
+            case Role.WRITE:
+                return self._written(site, slot, self._opened(access, site, slot, state))
+            case Role.SCRATCH:
+                return self._opened(access, site, slot, state)
 
     def _name(self, value: Value, site: SiteKey, path: Callable[[], Path]) -> None:
         """A value is named: its lease must not have ended."""
@@ -238,59 +179,70 @@ class Rules:
 
     def _used(self, access: Access, site: SiteKey, slot: int, state: State[Held]) -> Held:
         """A read or an update: there must be a lease."""
-        lease = state.held.slots[slot]
         path = self._path(state.facts)
-        if lease is None:
-            self.complaints.unwritten(self.slots, site, slot, path)
-            return state.held.with_slot(slot, _UNKNOWN)
-        if lease.opener is None:
-            return state.held
-        if lease.released is not None:
-            self.complaints.released(self.slots, site, slot, lease.opener.op, lease.released, path)
-        elif lease.scratch:
-            self.complaints.scratched(self.slots, site, slot, lease.opener)
-        elif lease.filled is not None and not _covers(lease.filled, self._bytes(access)):
-            self.complaints.unfilled(self.slots, site, slot, lease.opener.op, path)
-        self.flow.origin(site, lease.origin)
-        if access.role is not Role.READ:
-            return state.held
-        self._read[lease.opener] = None
-        return state.held if lease.read else state.held.with_slot(slot, lease._replace(read=True))
 
-    def _filled_further(self, access: Access, site: SiteKey, slot: int, held: Held) -> Held:
+        def used(lease: Lease | None) -> Lease:
+            if lease is None:
+                self.complaints.unwritten(self.slots, site, slot, path)
+                return UNKNOWN
+            if lease.opener is None:
+                return lease
+            if lease.released is not None:
+                self.complaints.released(self.slots, site, slot, lease.opener.op, lease.released, path)
+            elif lease.scratch:
+                self.complaints.scratched(self.slots, site, slot, lease.opener)
+            elif lease.filled is not None and not _covers(lease.filled, self._bytes(access)):
+                self.complaints.unfilled(self.slots, site, slot, lease.opener.op, path)
+            self.flow.origin(site, lease.origin)
+            if access.role is not Role.READ:
+                return lease
+            self._read[lease.opener] = None
+            return lease if lease.read else lease._replace(read=True)
+
+        return state.held.changed(slot, used)
+
+    def _opened(self, access: Access, site: SiteKey, slot: int, state: State[Held]) -> Held:
+        """A first write ends what the slot held; one of a part continues a lease that it finds there."""
+        scratch = access.role is Role.SCRATCH
+        continues = access.is_partial and not scratch
+        new = Lease(site, read=scratch, scratch=scratch, filled=(self._bytes(access),) if access.is_partial else None)
+
+        def opened(lease: Lease | None) -> Lease:
+            if continues and lease is not None and lease.is_open:
+                return self._filled_further(access, site, lease)
+            if lease is not None and lease.opener is not None:
+                self._end(lease.opener, lease, site, slot, state.facts)
+            self.flow.origin(site, new.origin)
+            return new
+
+        held = state.held.changed(slot, opened)
+        if continues and any(lease is not None and lease.is_open for lease in state.held.slots[slot]):
+            return held
+        values = tuple(self._taken_over(value, slot, site, state.facts) for value in held.values)
+        return held._replace(values=values)
+
+    def _filled_further(self, access: Access, site: SiteKey, lease: Lease) -> Lease:
         """A write of a part continues the lease. Behind a read it begins the next one, on what is there already."""
-        lease = held.slots[slot]
-        assert lease is not None
         filled = None if lease.filled is None else _merged(lease.filled, self._bytes(access))
         if lease.opener is None or not lease.read:
             if lease.opener is not None:
                 self.flow.origin(site, lease.origin)
-            return held.with_slot(slot, lease._replace(filled=filled))
+            return lease._replace(filled=filled)
         self.flow.ends(site, lease.origin)
         self.flow.origin(site, Origin(site, None))
-        return held.with_slot(slot, Lease(site, filled=filled))
+        return Lease(site, filled=filled)
 
     def _bytes(self, access: Access) -> Bytes:
         return access.start, self.slots.tile.footprint if access.end is None else access.end
 
-    def _opened(self, op: Op, site: SiteKey, slot: int, state: State[Held]) -> Held:
-        """A first write: it ends what the slot held."""
-        scratch = op.accesses[site.access].role is Role.SCRATCH
-        before = state.held.slots[slot]
-        if before is not None and before.opener is not None:
-            self.flow.ends(site, before.origin)
-            if not before.read:
-                self.flow.unread(before.opener, site)
-            pair = (before.opener, site)
-            if not before.read and before.released is None and pair not in self._overwritten:
-                self._overwritten[pair] = Witness(slot, self._path(state.facts)())
-        access = op.accesses[site.access]
-        filled = (self._bytes(access),) if access.is_partial else None
-        lease = Lease(site, read=scratch, scratch=scratch, filled=filled)
-        self.flow.origin(site, lease.origin)
-        values = tuple(self._taken_over(value, slot, site, state.facts) for value in state.held.values)
-        held = state.held._replace(values=values).with_slot(slot, lease)
-        return held if scratch else self._written(site, slot, held)
+    def _end(self, opener: SiteKey, lease: Lease, site: SiteKey, slot: int, facts: Facts) -> None:
+        """The write at `site` takes the slot of a lease over."""
+        self.flow.ends(site, lease.origin)
+        if lease.read:
+            return
+        self.flow.unread(opener, site)
+        if lease.released is None and (opener, site) not in self._overwritten:
+            self._overwritten[opener, site] = Witness(slot, self._path(facts)())
 
     def _taken_over(self, value: Value, slot: int, site: SiteKey, facts: Facts) -> Value:
         """The value once the write at `site` holds the slot."""
@@ -323,7 +275,6 @@ class Rules:
                 yield State(facts, self._ended(release, slot, None, State(facts, state.held)))
 
     def _ended(self, release: Release, slot: int, value: Value | None, state: State[Held]) -> Held:
-        lease = state.held.slots[slot]
         path = self._path(state.facts)
         if value is not None and value.released is not None:
             self.complaints.second_release(release, slot, value.writer, value.released, path)
@@ -331,34 +282,34 @@ class Rules:
         if value is not None and value.ended is not None:
             self.complaints.release_of_ended(release, slot, value.ended)
             return state.held
-        if lease is None:
-            self.complaints.release_of_nothing(release, slot, path)
-            return state.held
-        if lease.opener is None:
-            return state.held
-        if lease.released is not None:
-            self.complaints.second_release(release, slot, lease.opener.op, lease.released, path)
-            return state.held
+
+        def ended(lease: Lease | None) -> Lease | None:
+            if lease is None:
+                self.complaints.release_of_nothing(release, slot, path)
+            elif lease.opener is not None:
+                if lease.released is None:
+                    return lease._replace(released=release.key)
+                self.complaints.second_release(release, slot, lease.opener.op, lease.released, path)
+            return lease
+
         values = tuple(
             value._replace(released=release.key) if value.slot == slot and value.is_valid else value
             for value in state.held.values
         )
-        return state.held._replace(values=values).with_slot(slot, lease._replace(released=release.key))
+        return state.held.changed(slot, ended)._replace(values=values)
 
 
 _Way = tuple[State[Held], Mapping[int, int]]
 
-_UNKNOWN = Lease(None, read=True)
-"""What an error left behind: nothing more is said about it."""
-
 
 def _all_unknown(held: Held) -> Held:
     """After a write that could be anywhere: slots without a lease may have been meant."""
-    return held._replace(slots=tuple(lease or _UNKNOWN for lease in held.slots))
+    return held.all_changed(lambda lease: lease or UNKNOWN)
 
 
-def _is_open(lease: Lease | None) -> bool:
-    return lease is not None and lease.released is None and not lease.scratch
+def _left(loop: int, lease: Lease | None) -> Lease | None:
+    """The lease behind the loop."""
+    return lease._replace(carried_by=None) if lease is not None and lease.carried_by == loop else lease
 
 
 def _merged(filled: tuple[Bytes, ...], more: Bytes) -> tuple[Bytes, ...]:
