@@ -177,6 +177,44 @@ def test_guarded_prefetch_that_runs_one_trip_too_many():
     assert "deadlock" in faults(guarded_prefetch("n + 1"))
 
 
+def preloaded(slots: int, start: int, step: int, guard: str = "p < n") -> str:
+    """The first slots are filled in a loop that may go past the end, each further one when one has been used."""
+    kernel = Kernel()
+    kernel.slots("P", slots)
+    kernel.slots("Y")
+    kernel.prime("V>MTE2", slots)
+    ahead = slots - 1
+
+    def fill(slot: str) -> None:
+        kernel.wait("V>MTE2", slot)
+        kernel.load(f"P[{slot}]")
+        kernel.set("MTE2>V", slot)
+
+    with kernel.loop("p", start, start + ahead * step, step), kernel.when(guard):
+        fill(f"p // {step} % {slots}")
+    with kernel.loop("i", start, "n", step):
+        kernel.wait("MTE2>V", f"i // {step} % {slots}")
+        kernel.barrier("V")
+        kernel.vector("Y", f"P[i // {step} % {slots}]")
+        kernel.set("V>MTE2", f"i // {step} % {slots}")
+        with kernel.when(f"i + {ahead * step} < n"):
+            fill(f"(i // {step} + {ahead}) % {slots}")
+    kernel.drain("V>MTE2", slots)
+    kernel.barrier()
+    return kernel.text()
+
+
+@pytest.mark.parametrize(("slots", "start", "step"), [(3, 0, 1), (8, 0, 1), (3, 5, 1), (4, 2, 2), (5, 0, 3)])
+def test_a_loop_that_fills_ahead_stops_at_the_end(slots: int, start: int, step: int):
+    """Where a trip finds that there is no more to fill, no later one does."""
+    assert faults(preloaded(slots, start, step)) == set()
+
+
+@pytest.mark.parametrize("guard", ["p <= n", "p + 1 < n"])
+def test_a_loop_that_fills_ahead_and_not_as_much_as_is_used(guard: str):
+    assert "deadlock" in faults(preloaded(3, 0, 1, guard)) | faults(preloaded(4, 0, 2, guard))
+
+
 def test_drains_that_are_right_for_one_trip_count_only():
     """Without guard and with the drains that fit an even count."""
     kernel = Kernel()

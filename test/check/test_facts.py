@@ -1,7 +1,7 @@
 """What ranges and residues say together."""
 
-from pto_buf.check.facts import NOTHING, Facts, Scope, range_of, with_range, with_residue
-from pto_buf.check.poly import Poly, variable
+from pto_buf.check.facts import NOTHING, Facts, Scope, assigned, eliminated, range_of, with_range, with_residue
+from pto_buf.check.poly import Poly, constant, plus, variable
 
 N, M = variable(0), variable(1)
 LESS = Poly((((0,), 1), ((1,), -1)), 0)
@@ -39,3 +39,22 @@ def test_a_range_has_to_fit_the_residue():
     facts = with_residue(scope, NOTHING, 0, 3, 4)
     assert facts is not None
     assert with_range(scope, facts, N, (0, 2)) is None
+
+
+def test_what_a_variable_told_of_others_stays_when_it_changes():
+    """`n - m` is at most 0, and `m` 0: `n` is at most 0, whatever becomes of `m`."""
+    scope = Scope({LESS.parts: (0, 3), N.parts: (0, 3), M.parts: (0, 3)}, {})
+    facts = Facts({LESS.parts: (None, 0), M.parts: (0, 0)}, {}, {})
+    stepped = assigned(scope, facts, {1: plus(M, constant(1))})
+    assert stepped is not None
+    assert stepped.ranges == {LESS.parts: (None, -1), M.parts: (1, 1), N.parts: (None, 0)}
+    gone = eliminated(scope, facts, 1)
+    assert gone is not None
+    assert gone.ranges == {N.parts: (None, 0)}
+
+
+def test_what_a_variable_told_may_contradict_the_rest():
+    scope = Scope({LESS.parts: (0, 3), N.parts: (0, 3), M.parts: (0, 3)}, {})
+    facts = Facts({LESS.parts: (None, 0), M.parts: (0, 0), N.parts: (2, None)}, {}, {})
+    assert assigned(scope, facts, {1: None}) is None
+    assert eliminated(scope, facts, 1) is None

@@ -52,6 +52,7 @@ class Scope:
     known: Mapping[int, int] = field(default_factory=dict[int, int])
     by_cases: bool = False
     by_variable: Mapping[int, tuple[Form, ...]] = field(init=False)
+    _told: dict[Form, "tuple[_Told, ...]"] = field(init=False, default_factory=dict[Form, "tuple[_Told, ...]"])
 
     def __post_init__(self) -> None:
         by_variable: dict[int, list[Form]] = {}
@@ -59,6 +60,18 @@ class Scope:
             for key in form_variables(form):
                 by_variable.setdefault(key, []).append(form)
         object.__setattr__(self, "by_variable", {key: tuple(forms) for key, forms in by_variable.items()})
+
+    def told_by(self, form: Form) -> "tuple[_Told, ...]":
+        """Which other forms a form says something of, given a third one."""
+        if form not in self._told:
+            others = dict.fromkeys(other for key in form_variables(form) for other in self.by_variable[key])
+            told = ((other, *one) for other in others for one in _in_terms_of(other, form) if one[1])
+            self._told[form] = tuple(told)
+        return self._told[form]
+
+
+_Told = tuple[Form, int, Form, int]
+"""`(other, ratio, rest, factor)`: the other one is `ratio` times the form that tells, plus `factor * rest`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +282,9 @@ def share_residues(scope: Scope, facts: Facts, form: Form) -> Facts | None:
 
 def assigned(scope: Scope, facts: Facts, values: Mapping[int, Poly | None]) -> Facts | None:
     """The facts after variables took new values, all at once; None stands for a value that nothing is known of."""
-    ranges = {form: known for form, known in facts.ranges.items() if not _has(form, values)}
+    ranges = _ranges_without(scope, facts, values)
+    if ranges is None:
+        return None
     residues = {key: residue for key, residue in facts.residues.items() if key not in values}
     outcomes = {node: outcome for node, outcome in facts.outcomes.items() if not _mentions(node, values)}
     changed: dict[Form, None] = {}
@@ -290,6 +305,29 @@ def assigned(scope: Scope, facts: Facts, values: Mapping[int, Poly | None]) -> F
         if m > 1:
             residues[key] = (r, m)
     return Facts(ranges, residues, outcomes)
+
+
+def _ranges_without(scope: Scope, facts: Facts, keys: Mapping[int, object]) -> dict[Form, Range] | None:
+    """The ranges of all that has none of these variables: also what only those that have them tell, as `n - p < 0 = p`.
+
+    None if they contradict each other.
+    """
+    kept = {form: known for form, known in facts.ranges.items() if not _has(form, keys)}
+    for form, known in facts.ranges.items():
+        if _is_variable(form) or not _has(form, keys):
+            continue
+        for other, ratio, rest, factor in scope.told_by(form):
+            if _has(other, keys):
+                continue
+            before = kept.get(other, EVERYTHING)
+            told = summed(scaled(known, ratio), scaled(_form_range(scope, facts, rest), factor))
+            both = met(before, told)
+            if empty(both):
+                return None
+            after = clipped(both, *scope.forms[other])
+            if after != before:
+                kept[other] = after
+    return kept
 
 
 def _has(form: Form, keys: Mapping[int, object]) -> bool:
@@ -341,7 +379,8 @@ def eliminated(scope: Scope, facts: Facts, key: int) -> Facts | None:
                     return None
                 facts = narrowed
         break
-    return forgotten(facts, (key,))
+    ranges = _ranges_without(scope, facts, {key: None})
+    return None if ranges is None else forgotten(replace(facts, ranges=ranges), (key,))
 
 
 def forgotten(facts: Facts, keys: Iterable[int]) -> Facts:
