@@ -12,9 +12,9 @@ from xdsl.utils.mlir_lexer import KIND_BY_PUNCTUATION_SPELLING, MLIRLexer, MLIRT
 _USUAL = re.compile(
     r"""
     (?: //[^\n]*+ | [\ \t\n\r\f\v]++ )*+
-    (?: (?P<bare> [a-zA-Z_][a-zA-Z0-9_$.]*+ )
-      | (?P<name> (?!\#-\}) [%!\#^](?: [0-9]++ | [a-zA-Z$._-][a-zA-Z0-9$._-]*+ ) )
-      | (?P<mark> [:,()}\[\]<>=+/*?|] | ->  | \{(?!-\#) )
+    ( [a-zA-Z_][a-zA-Z0-9_$.]*+
+    | (?!\#-\}) [%!\#^](?: [0-9]++ | [a-zA-Z$._-][a-zA-Z0-9$._-]*+ )
+    | [:,()}\[\]<>=+/*?|] | ->  | \{(?!-\#)
     )
     """,
     re.VERBOSE | re.ASCII,
@@ -26,9 +26,6 @@ _NAMES = {
     "#": MLIRTokenKind.HASH_IDENT,
     "^": MLIRTokenKind.CARET_IDENT,
 }
-_BARE = MLIRTokenKind.BARE_IDENT
-_NAME, _MARK = _USUAL.groupindex["name"], _USUAL.groupindex["mark"]
-
 KINDS: Mapping[str, MLIRTokenKind] = {str(mark): kind for mark, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
 """The kind of each punctuation."""
 
@@ -67,15 +64,7 @@ class QuickLexer(MLIRLexer):
         if match is None:
             token = super().lex()
             return QuickToken(token.kind, token.span.start, token.span.end, token.text, input)
-        group = match.lastindex
-        assert group is not None
-        text = match[group]
-        start, end = match.span(group)
-        self.pos = end
-        if group == _MARK:
-            kind = KINDS[text]
-        elif group == _NAME:
-            kind = _NAMES[text[0]]
-        else:
-            kind = _BARE
-        return QuickToken(kind, start, end, text, input)
+        text = match[1]
+        start, self.pos = match.span(1)
+        kind = KINDS.get(text) or _NAMES.get(text[0], MLIRTokenKind.BARE_IDENT)
+        return QuickToken(kind, start, self.pos, text, input)

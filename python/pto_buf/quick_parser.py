@@ -80,6 +80,27 @@ class QuickParser(Parser):
         self._consume_token()
         return text
 
+    def parse_optional_keyword(self, keyword: str) -> str | None:
+        """The word, if it comes next."""
+        token = self.token
+        if token.text != keyword or token.kind is not MLIRTokenKind.BARE_IDENT:
+            return None
+        self._consume_token()
+        return keyword
+
+    def parse_optional_dictionary_attr_dict(self) -> dict[str, Attribute]:
+        """What stands in braces, if they come next."""
+        if self._parser_state.current_token.kind is not MLIRTokenKind.L_BRACE:
+            return {}
+        return super().parse_optional_dictionary_attr_dict()
+
+    def parse_unresolved_operand(self, msg: str = "operand expected") -> UnresolvedOperand:
+        """A use of a value. Raises ParseError if something else comes next."""
+        found = self.parse_optional_unresolved_operand()
+        if found is None:
+            self.raise_error(msg)
+        return found
+
     def parse_optional_unresolved_operand(self) -> UnresolvedOperand | None:
         """A use of a value, if one comes next."""
         name, state = self.token, self._parser_state

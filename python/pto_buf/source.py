@@ -19,6 +19,7 @@ from xdsl.parser import UnresolvedOperand
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place, near_miss
 from pto_buf.lexing import QuickLexer
@@ -126,7 +127,8 @@ class LocatedParser(QuickParser):
         self._values = self.ssa_values = _ScopedValues()
         self._positions = positions
         self._first_use: dict[str, Span] = {}
-        self._known: dict[tuple[str, bool, str], Attribute] = {}
+        self._known: dict[tuple[str, str], Attribute] = {}
+        """By the name, with its mark, and the body: types and attributes that were read."""
         self._nesting = 0
         self._name_start = 0
 
@@ -196,6 +198,16 @@ class LocatedParser(QuickParser):
             return PtrType(PtrType.parse_parameter(self))
         return super().parse_type()  # which says what is wrong
 
+    def parse_optional_type(self) -> TypeAttribute | None:
+        """As xDSL's, but a type that was read before is looked up at once."""
+        name = self.token
+        if name.kind is MLIRTokenKind.EXCLAMATION_IDENT and (body := _BODY.match(self.lexer.input.content, name.end)):
+            known = self._known.get((name.text, body.group()))
+            if known is not None:
+                self._resume_from(body.end())
+                return cast(TypeAttribute, known)
+        return super().parse_optional_type()
+
     def _get_op_by_name(self, name: str) -> type[Operation]:
         found = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
         if found is not None:
@@ -227,7 +239,7 @@ class LocatedParser(QuickParser):
         match = _BODY.match(self.lexer.input.content, start) if "." in attr_or_dialect_name else None
         if match is None:
             return self._read_attribute(attr_or_dialect_name, is_type, start)
-        key = (attr_or_dialect_name, is_type, match.group())
+        key = (f"{'!' if is_type else '#'}{attr_or_dialect_name}", match.group())
         known = self._known.get(key)
         if known is not None:
             self._resume_from(match.end())
