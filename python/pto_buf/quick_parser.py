@@ -3,14 +3,25 @@
 What they take, and what they say when they do not, is as in xDSL.
 """
 
+import re
+from functools import lru_cache
 from typing import cast
 
+from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.parser import Parser, ParserState, UnresolvedOperand
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind, PunctuationSpelling
 
 from pto_buf.lexing import KINDS, QuickLexer, QuickToken
+
+_INTEGER = re.compile(r"(-?[0-9]++) ?: ?(index|i[1-9][0-9]*+)(?![\w$.])", re.ASCII)
+"""A number and its type, as they are most often written."""
+
+
+@lru_cache(maxsize=64)
+def _integer_type(name: str) -> IndexType | IntegerType:
+    return IndexType() if name == "index" else IntegerType(int(name[1:]))
 
 
 class QuickOperand(UnresolvedOperand):
@@ -93,6 +104,14 @@ class QuickParser(Parser):
         if self._parser_state.current_token.kind is not MLIRTokenKind.L_BRACE:
             return {}
         return super().parse_optional_dictionary_attr_dict()
+
+    def parse_optional_builtin_int_or_float_attr(self) -> IntegerAttr | FloatAttr | None:
+        """A number with its type, if it comes next."""
+        number = _INTEGER.match(self.lexer.input.content, self.pos)
+        if number is None:
+            return super().parse_optional_builtin_int_or_float_attr()
+        self._resume_from(number.end())
+        return IntegerAttr(int(number[1]), _integer_type(number[2]))
 
     def parse_unresolved_operand(self, msg: str = "operand expected") -> UnresolvedOperand:
         """A use of a value. Raises ParseError if something else comes next."""
