@@ -7,6 +7,7 @@ before they are used.
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
@@ -15,7 +16,7 @@ from xdsl.irdl.dominance import DominanceInfo
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from pto_buf.dialect.groups import VerifiedBySignature
+from pto_buf.dialect.groups import VerifiedBySignature, operands_of
 from pto_buf.errors import Diagnostic, DiagnosticError, Note
 from pto_buf.source import place_of, worded
 
@@ -43,7 +44,8 @@ class _EnoughFailures(Exception):
 @dataclass
 class _Walk:
     ask_ops: bool
-    visible: set[SSAValue] = field(default_factory=set[SSAValue])
+    visible: set[int] = field(default_factory=set[int])
+    """The identities of the values that may be used: values themselves take Python to hash."""
     failures: list[Diagnostic] = field(default_factory=list[Diagnostic])
     right: set[Hashable] = field(default_factory=set[Hashable])
     """Signatures of ops of the module that were found right."""
@@ -65,12 +67,14 @@ class _Walk:
     def _op(self, op: Operation) -> None:
         before = len(self.failures)
         visible = self.visible
-        for index, operand in enumerate(op.operands):
-            if operand not in visible:
-                self._used_too_early(op, index, operand)
+        operands = operands_of(op)
+        if not visible.issuperset(map(id, operands)):
+            for index, operand in enumerate(operands):
+                if id(operand) not in visible:
+                    self._used_too_early(op, index, operand)
         if op.regions:
             self._regions(op)
-        visible.update(op.results)
+        visible.update(map(id, op.results))
         if not self.ask_ops or len(self.failures) != before:
             return
         signature = self._signature(op)
@@ -120,14 +124,11 @@ class _Walk:
                 self._block(block, [other for other in blocks if dominance.strictly_dominates(other, block)])
 
     def _block(self, block: Block, dominating: Sequence[Block]) -> None:
-        defined: list[SSAValue] = list(block.args)
-        for other in dominating:
-            defined.extend(_definitions(other))
-        self.visible.update(defined)
+        before = [*block.args, *chain.from_iterable(map(_definitions, dominating))]
+        self.visible.update(map(id, before))
         for op in block.ops:
             self._op(op)
-            defined.extend(op.results)
-        self.visible.difference_update(defined)
+        self.visible.difference_update(map(id, before), map(id, _definitions(block)))
 
     def _used_too_early(self, op: Operation, index: int, operand: SSAValue) -> None:
         name = f"%{operand.name_hint}" if operand.name_hint else f"operand #{index}"
