@@ -26,7 +26,7 @@ def quick_groups(cls: type[_Op]) -> type[_Op]:
     return cls
 
 
-def operands_of(op: Operation) -> SSAValues:
+def operands_of(op: Operation) -> SSAValues[SSAValue[Attribute]]:
     """The operands themselves. `op.operands`, through which they can be changed, is made anew for each access."""
     return op._operands  # pyright: ignore[reportPrivateUsage]
 
