@@ -33,10 +33,12 @@ def operands_of(op: Operation) -> SSAValues[SSAValue[Attribute]]:
 
 def _accessor(index: int, definition: object) -> Callable[[Operation], Any]:
     def several(op: Operation) -> Any:
-        return operands_of(op)[_groups(op)[index]]
+        first, end = _groups(op)[index]
+        return operands_of(op)[first:end]
 
     def single(op: Operation) -> Any:
-        return operands_of(op)[_groups(op)[index].start]
+        first, _ = _groups(op)[index]
+        return operands_of(op)[first]
 
     def optional(op: Operation) -> Any:
         group = several(op)
@@ -47,16 +49,16 @@ def _accessor(index: int, definition: object) -> Callable[[Operation], Any]:
     return single
 
 
-_GROUPS: dict[bytes, tuple[slice, ...]] = {}
+_GROUPS: dict[bytes, tuple[tuple[int, int], ...]] = {}
 
 
-def _groups(op: Operation) -> tuple[slice, ...]:
-    """Where each group stands among the operands."""
+def _groups(op: Operation) -> tuple[tuple[int, int], ...]:
+    """Where each group begins among the operands, and where it ends."""
     sizes = cast(DenseArrayBase[Any], op.properties[SEGMENTS])
     known = _GROUPS.get(sizes.data.data)
     if known is None:
         bounds = accumulate(sizes.get_values(), initial=0)
-        known = _GROUPS[sizes.data.data] = tuple(slice(*pair) for pair in pairwise(bounds))
+        known = _GROUPS[sizes.data.data] = tuple(pairwise(bounds))
     return known
 
 
