@@ -333,6 +333,15 @@ class Kernel:
         with self._block(f"scf.if {self.index(condition)} {{", {}):
             yield
 
+    def choose(self, name: str, condition: str, yes: str, no: str) -> None:
+        """A number that one arm of a branch makes, or the other one."""
+        result = self._name()
+        with self._block(f"{result} = scf.if {self.index(condition)} -> (index) {{", {}):
+            self._emit(f"scf.yield {self.index(yes)} : index")
+        with self.otherwise():
+            self._emit(f"scf.yield {self.index(no)} : index")
+        self._values[-1][name] = result
+
     @contextmanager
     def otherwise(self) -> Iterator[None]:
         assert self._lines[-1].strip() == "}"

@@ -37,6 +37,8 @@ def ring(fill: str, use: str, slots: int, step: str | int = 1) -> str:
         ("min(i // 2, n // 2) % 2", 2),
         ("min(i // 2 * 2, 3)", 4),
         ("min(i // 2 + i // 3, 2)", 3),
+        ("max(3 - i, 0)", 4),
+        ("max(min(i, 3) - n, 0)", 4),
     ],
 )
 def test_slots_that_a_bound_chooses(slot: str, slots: int):

@@ -5,11 +5,15 @@ import pytest
 from check.kernels import Kernel
 from check.programs import program_of
 from pto_buf.check.findings import Fault, Status
+from pto_buf.check.guards import guards_of
 from pto_buf.check.model import model_of
+from pto_buf.check.program import Assign, Branch, End, Fresh, Instruction, Jump, Meet, Site
 from pto_buf.check.prove import prove
+from pto_buf.check.terms import Var, add, const, equal, negate
 from pto_buf.hw import A2A3
 
 MODEL = model_of(A2A3)
+SITE = Site(0, "op", None)
 
 
 def turn(kernel: Kernel, slot: str) -> None:
@@ -50,6 +54,38 @@ def test_slots_handed_on_from_trip_to_trip(start: str, after: str):
     with kernel.carrying("i", 0, "n", "s", start, after):
         turn(kernel, "s")
     assert status_of(kernel, 3) is Status.PROVEN
+
+
+@pytest.mark.parametrize(
+    ("condition", "yes", "no", "status"),
+    [
+        ("s == 2", "0", "s + 1", Status.PROVEN),
+        ("s + 1 == 3", "0", "s + 1", Status.PROVEN),
+        ("s < 2", "s + 1", "0", Status.PROVEN),
+        ("s == 0", "2", "s + 2 - 3", Status.PROVEN),
+        ("s == 3", "0", "s + 1", Status.WRONG),
+    ],
+)
+def test_slots_handed_on_by_a_branch(condition: str, yes: str, no: str, status: Status):
+    """What an arm makes of a number is made only of those that lead to it."""
+    kernel = ring(3)
+    with kernel.carrying("i", 0, "n", "s", 0, "t"):
+        turn(kernel, "s")
+        kernel.choose("t", condition, yes, no)
+    assert status_of(kernel, 3) is status
+
+
+@pytest.mark.parametrize(
+    "between", [(), (Assign(((Var(0, "s"), const(5)),)),), (Fresh(SITE, Var(0, "s")),), (Meet(0, (0, 1)),)]
+)
+def test_a_condition_guards_only_what_leaves_its_numbers_alone(between: tuple[Instruction, ...]):
+    s, t = Var(0, "s"), Var(1, "t")
+    is_two = equal(s, const(2))
+    over = 3 + len(between)
+    arms = Branch(SITE, is_two, over), *between, Assign(((t, s),)), Jump(over + 1), Assign(((t, add(s, const(1))),))
+    guards = guards_of((*arms, End(SITE)))
+    assert guards[over - 2] == (() if between else (is_two,))
+    assert guards[over:] == [(negate(is_two),), ()]
 
 
 def test_a_proof_that_takes_too_many_states_is_left_open(monkeypatch: pytest.MonkeyPatch):

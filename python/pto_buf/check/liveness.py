@@ -9,10 +9,10 @@ from pto_buf.check.program import (
     Code,
     End,
     Enter,
-    Fresh,
     Instruction,
     Jump,
     Leave,
+    defined,
 )
 from pto_buf.check.survey import all_terms_of, terms_of
 from pto_buf.check.terms import Term, variables
@@ -75,12 +75,6 @@ def _of_terms(terms: Iterable[Term]) -> Keys:
     return frozenset(var.key for term in terms for var in variables(term))
 
 
-def _defined(one: Instruction) -> Keys:
-    if isinstance(one, Assign):
-        return frozenset(var.key for var, _ in one.pairs)
-    return frozenset({one.var.key}) if isinstance(one, Fresh) else _NONE
-
-
 def _backwards(code: Sequence[Instruction], uses: Callable[[Instruction, Keys], Keys]) -> list[Keys]:
     before: list[Keys] = [_NONE] * len(code)
     changed = True
@@ -89,7 +83,7 @@ def _backwards(code: Sequence[Instruction], uses: Callable[[Instruction, Keys], 
         for at in range(len(code) - 1, -1, -1):
             after = _NONE.union(*(before[to] for to in successors(code, at)))
             one = code[at]
-            found = (after - _defined(one)) | uses(one, after)
+            found = (after - {var.key for var in defined(one)}) | uses(one, after)
             if found != before[at]:
                 before[at] = found
                 changed = True

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from pto_buf.check.clocks import number_of
+from pto_buf.check.guards import arms_of
 from pto_buf.check.knowledge import Line
 from pto_buf.check.model import Model
-from pto_buf.check.program import Await, Branch, Instruction, Jump, Signal
+from pto_buf.check.program import Await, Branch, Instruction, Signal
 from pto_buf.check.signals import Lines
 from pto_buf.check.terms import Term
 from pto_buf.check.values import ValueSets
@@ -24,9 +25,7 @@ def enclosing(code: Sequence[Instruction]) -> list[tuple[Term, ...]]:
             stack.pop()
         around[at] = tuple(dict.fromkeys(condition for _, condition in stack))
         if isinstance(one, Branch):
-            last = code[one.otherwise - 1]
-            end = last.target if isinstance(last, Jump) and last.target >= one.otherwise else one.otherwise
-            stack.append((end, one.condition))
+            stack.append((arms_of(code, at)[1].stop, one.condition))
     return around
 
 

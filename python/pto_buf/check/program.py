@@ -238,6 +238,13 @@ Order: TypeAlias = SetFlag | WaitFlag | Barrier | Lock | Signal | Await
 Instruction: TypeAlias = Run | Order | Assign | Fresh | Branch | Jump | Enter | Next | Leave | Meet | End
 
 
+def defined(one: Instruction) -> tuple[Var, ...]:
+    """The variables that an instruction gives a value."""
+    if isinstance(one, Assign):
+        return tuple(var for var, _ in one.pairs)
+    return (one.var,) if isinstance(one, Fresh) else ()
+
+
 @dataclass(frozen=True)
 class Code:
     """What one kind of core does."""

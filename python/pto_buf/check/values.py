@@ -1,13 +1,28 @@
 """Which numbers an address or an event id can be, over all runs. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import TypeAlias
 
+from pto_buf.check.guards import guards_of
 from pto_buf.check.operators import mask_of, modulus_of
 from pto_buf.check.program import Assign, Code, Enter, Fresh, Kind, Program
-from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, constant_of, value_of
+from pto_buf.check.terms import (
+    DivisionError,
+    Fn,
+    Node,
+    Sum,
+    Term,
+    Var,
+    add,
+    as_sum,
+    const,
+    constant_of,
+    scale,
+    value_of,
+    variables,
+)
 
 MOST = 1024
 """Values of one term at most; a term with more counts as anything."""
@@ -23,9 +38,12 @@ _KEEP_SIGN = frozenset({Fn.MUL, Fn.DIVS, Fn.DIVU, Fn.FLOORDIV, Fn.CEILDIV, Fn.SH
 
 _Parts: TypeAlias = dict[Var | Node, frozenset[int]]
 
+_Guarded: TypeAlias = tuple[Term, tuple[Term, ...]]
+"""What a variable is assigned, and conditions that hold where it is."""
+
 
 class ValueSets:
-    """Values of terms. A variable has those of everything that it is ever assigned."""
+    """Values of terms. A variable has those of all that it is ever assigned, where the conditions around hold."""
 
     def __init__(self, program: Program, code: Code, known: Mapping[int, int]):
         self._of: dict[int, Values] = {info.var.key: None for info in program.variables}
@@ -34,18 +52,22 @@ class ValueSets:
             if info.boolean and info.kind in (Kind.UNKNOWN, Kind.FIXED, Kind.ARGUMENT):
                 self._of[info.var.key] = frozenset({0, 1})
         self._of.update({key: frozenset({value}) for key, value in known.items()})
-        carried: dict[int, list[Term]] = {}
+        carried: dict[int, list[_Guarded]] = {}
         counted: dict[int, tuple[Term, Term, Term]] = {}
-        for one in code.instructions:
+        guards = guards_of(code.instructions)
+        for at, one in enumerate(code.instructions):
             if isinstance(one, Assign):
                 for var, term in one.pairs:
-                    carried.setdefault(var.key, []).append(term)
+                    own = variables(term)
+                    about = tuple(guard for guard in guards[at] if any(each in own for each in variables(guard)))
+                    carried.setdefault(var.key, []).append((term, about))
             elif isinstance(one, Enter) and one.loop.counter is not None:
                 assert one.loop.lower is not None and one.loop.upper is not None and one.loop.step is not None
                 counted[one.loop.counter.key] = (one.loop.lower, one.loop.upper, one.loop.step)
         made = {one.var.key for one in code.instructions if isinstance(one, Fresh)}
         others = {key: terms for key, terms in carried.items() if not (key in counted or key in known or key in made)}
-        self._find_signs({key: terms for key, terms in carried.items() if key not in made})
+        signed = {key: [term for term, _ in terms] for key, terms in carried.items() if key not in made}
+        self._find_signs(signed)
         # Counters need carried values and these need counters: each round starts from sets that hold everything.
         for _ in range(2):
             for key, (lower, upper, step) in counted.items():
@@ -74,7 +96,7 @@ class ValueSets:
                     self._not_negative.discard(key)
                     changed = True
 
-    def _settle(self, carried: Mapping[int, list[Term]]) -> None:
+    def _settle(self, carried: Mapping[int, list[_Guarded]]) -> None:
         self._of.update({key: frozenset() for key in carried})
         changed = True
         while changed:
@@ -82,8 +104,8 @@ class ValueSets:
             for key, terms in carried.items():
                 before = self._of[key]
                 after = before
-                for term in terms:
-                    more = self.of(term)
+                for term, guards in terms:
+                    more = self.of(term, guards)
                     after = None if after is None or more is None else after | more
                 if after is not None and len(after) > _MOST_CARRIED:
                     after = None
@@ -107,15 +129,26 @@ class ValueSets:
         """The lowest and the highest value of each variable that has few."""
         return {key: (min(values), max(values)) for key, values in self._of.items() if values}
 
-    def of(self, term: Term) -> Values:
-        """The values that the term takes as its parts take theirs, a part that occurs twice the same both times."""
+    def of(self, term: Term, guards: Sequence[Term] = ()) -> Values:
+        """The values that the term takes as its parts take theirs, a part that occurs twice the same both times.
+
+        Of these only where the guards hold, as far as the values of their parts are known too.
+        """
         known = constant_of(term)
         if known is not None:
             return frozenset({known})
-        if isinstance(term, Var):
+        if isinstance(term, Var) and not guards:
             return self._of.get(term.key)
         parts: _Parts = {}
-        return _values(term, parts) if self._collect(term, parts) else None
+        if not self._collect(term, parts):
+            return None
+        held: list[Term] = []
+        for guard in guards:
+            more = dict(parts)
+            if self._collect(guard, more) and prod(map(len, more.values())) <= MOST:
+                parts = more
+                held.append(guard)
+        return _values(term, parts, held)
 
     def _collect(self, term: Term, parts: _Parts) -> bool:
         """Adds the parts of the term whose values are known, large ones if they have few; False if it has others."""
@@ -145,25 +178,29 @@ class ValueSets:
             return frozenset(bits & mask for bits in range(mask + 1))
         if term.fn is Fn.MINS:
             return self._least(*term.args)
+        if term.fn is Fn.MAXS:
+            least = self._least(*(scale(arg, -1) for arg in term.args))
+            return None if least is None else frozenset(-value for value in least)
         if term.fn is Fn.SELECT:
             yes, no = self.of(term.args[1]), self.of(term.args[2])
             return None if yes is None or no is None else yes | no
         return frozenset({0, 1}) if term.fn in (Fn.EQ0, Fn.LE0, Fn.ULT, Fn.NOT) else None
 
     def _least(self, left: Term, right: Term) -> Values:
-        """The smaller of a number that is not negative and of one of a few."""
+        """The smaller of a number that is not below some other one, and of one of a few."""
         for few, other in ((self.of(right), left), (self.of(left), right)):
-            if few and max(few) < MOST and self._is_not_negative(other):
-                return frozenset({value for value in few if value < 0} | set(range(max(few) + 1)))
+            start = as_sum(other).const
+            if few and max(few) - start < MOST and self._is_not_negative(add(other, const(-start))):
+                return frozenset({value for value in few if value < start} | set(range(start, max(few) + 1)))
         return None
 
 
-def _values(term: Term, parts: _Parts) -> Values:
+def _values(term: Term, parts: _Parts, guards: Sequence[Term] = ()) -> Values:
     if prod(len(values) for values in parts.values()) > MOST:
         return None
     try:
-        every = product(*parts.values())
-        return frozenset(_value(term, dict(zip(parts, values, strict=True))) for values in every)
+        every = (dict(zip(parts, values, strict=True)) for values in product(*parts.values()))
+        return frozenset(_value(term, one) for one in every if all(_value(guard, one) for guard in guards))
     except DivisionError:
         return None
 

@@ -16,6 +16,7 @@ from pto_buf.check.program import (
     Loop,
     Next,
     Program,
+    defined,
 )
 from pto_buf.check.rewrite import Rewriter
 from pto_buf.check.run import VECTOR_CORES
@@ -75,7 +76,7 @@ class _Merger:
 
     def _add(self, code: Code, number: int, vectors: int) -> None:
         program = self._program
-        own = {var.key: var for one in code.instructions for var in _defined(one)}
+        own = {var.key: var for one in code.instructions for var in defined(one)}
         names = {key: self._copy(var, number) if number else var for key, var in own.items()}
         by: dict[int, Term] = dict(names)
         for var, value in ((program.subblock, number), (program.subblocks, vectors)):
@@ -91,12 +92,6 @@ class _Merger:
         copy = Var(len(self._variables), f"{var.name} of vector core {number}")
         self._variables.append(replace(self._program.variables[var.key], var=copy))
         return copy
-
-
-def _defined(one: Instruction) -> tuple[Var, ...]:
-    if isinstance(one, Assign):
-        return tuple(var for var, _ in one.pairs)
-    return (one.var,) if isinstance(one, Fresh) else ()
 
 
 def _moved(one: Instruction, shift: int, loops: int, names: Mapping[int, Var]) -> Instruction:
