@@ -12,12 +12,13 @@ from pto_buf.slots.linear import Linear
 from pto_buf.slots.nesting import bind_counter, is_counted
 from pto_buf.slots.program import Loop, While
 from pto_buf.slots.simplify import apply, select
+from pto_buf.slots.spans import Horizon
 from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
 
 _FRESH = 1 << 40
 """Keys of stand-ins for what is another number in the other trip."""
 
-_EXACT = 64
+_EXACT = Horizon(64)
 
 
 class Equality(StrEnum):

@@ -8,7 +8,7 @@ from math import gcd, lcm
 from pto_buf.slots.bounds import Interval, bounds_of
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import FloorDiv, Linear, Mod, Other, Product
-from pto_buf.slots.spans import EVERYTHING, Span, clamped
+from pto_buf.slots.spans import EVERYTHING, Horizon, Span
 from pto_buf.slots.terms import Fn
 
 Form = tuple[tuple[int, int], ...]
@@ -69,15 +69,14 @@ def normal(form: Linear) -> tuple[Form, int]:
 class Reasoner:
     """Draws conclusions from facts.
 
-    `horizons` says for each form that is compared with numbers how large those are. When facts are normalised,
-    knowledge of an interval's end beyond the horizon is given up, and knowledge of other forms with several atoms;
-    so there are only finitely many facts. `horizon` holds for the other atoms. `moduli` says which residues of a leaf
-    its users ask for.
+    `horizons` says for each form that is compared with numbers where those lie. When facts are normalised, knowledge of
+    an interval's end elsewhere is given up, and knowledge of other forms with several atoms; so there are only finitely
+    many facts. `horizon` holds for the other atoms. `moduli` says which residues of a leaf its users ask for.
     """
 
     atoms: Atoms
-    horizons: Mapping[Form, int]
-    horizon: int
+    horizons: Mapping[Form, Horizon]
+    horizon: Horizon
     moduli: Mapping[int, int]
     _normalised: dict[Hashable, Facts] = field(default_factory=dict[Hashable, Facts])
 
@@ -286,12 +285,12 @@ class Reasoner:
                 continue
             horizon = self.horizons.get(form, self.horizon)
             point = span.point
-            kept = clamped(span, horizon)
+            kept = horizon.clamped(span)
             if len(form) == 1:
                 ((atom, _),) = form
                 held = Span(self.atoms.ranges[atom].low, self.atoms.ranges[atom].high)
-                kept = clamped(span.meet(held), horizon)
-                if kept == clamped(held, horizon) and kept.point is None:
+                kept = horizon.clamped(span.meet(held))
+                if kept == horizon.clamped(held) and kept.point is None:
                     kept = EVERYTHING
                 if kept.point is not None:
                     residues.pop(atom, None)

@@ -12,10 +12,12 @@ from pto_buf.slots.linear import Choice, IsZero, Leaf, Linear, NotPositive, Rest
 from pto_buf.slots.names import blocks_of
 from pto_buf.slots.nesting import Nesting, is_counted, trip_leaf
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Release, While
+from pto_buf.slots.spans import Horizon
 from pto_buf.slots.terms import TRIP_LIMIT, Term
 
 _SMALL = 32
-"""Thresholds up to this are met exactly; a loop of more trips is followed until its states repeat."""
+"""All numbers up to thresholds of this size are told apart; of larger ones those around the threshold. So a loop of
+more trips is followed until its states repeat, and then around its end."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,29 @@ def scopes_of(atoms: Atoms, nesting: Nesting, block: Block, slots: int) -> Scope
     survey = _Survey(atoms, nesting, slots)
     survey.look(block, ())
     survey.find_last_looks(block, set())
-    reasoner = Reasoner(atoms, survey.horizons(), survey.slots_met, demands(atoms, survey.asked))
+    reasoner = Reasoner(atoms, survey.horizons(), Horizon(survey.slots_met), demands(atoms, survey.asked))
     return Scopes(atoms, Decider(reasoner), survey.loops, survey.indices, survey.conditions, survey.dying)
+
+
+@dataclass
+class _Thresholds:
+    """The numbers that one form is compared with."""
+
+    near: int = 0
+    far: dict[int, int] = field(default_factory=dict[int, int])
+    """By the large ones, how far around them numbers are told apart."""
+
+    def see(self, number: int, margin: int) -> None:
+        """The form is compared with this number, or with one between it and the next."""
+        if abs(number) < _SMALL:
+            self.near = max(self.near, margin + abs(number) + 1)
+        else:
+            self.near = max(self.near, margin)
+            self.far[number] = max(self.far.get(number, 0), margin + 1)
+
+    def horizon(self) -> Horizon:
+        windows = ((number - around, number + around) for number, around in sorted(self.far.items()))
+        return Horizon(self.near, tuple(windows))
 
 
 @dataclass
@@ -84,14 +107,14 @@ class _Survey:
     def slots_met(self) -> int:
         return self.most_slots + 1
 
-    def horizons(self) -> Mapping[Form, int]:
-        """For each form that is compared with numbers, the largest of those that are small.
+    def horizons(self) -> Mapping[Form, Horizon]:
+        """For each form that is compared with numbers, the largest of those that are small, and where the others lie.
 
         Where the counter of a loop chooses slots, the first trips are told apart until every slot has been met.
         """
         trips = {forms.trip for forms in self.loops.values()}
         choosing = {atom for form in self.chosen for atom in self.atoms.below(form)}
-        found: dict[Form, int] = {((trip, 1),): self.slots_met if trip in choosing else 1 for trip in trips}
+        found = {((trip, 1),): _Thresholds(self.slots_met if trip in choosing else 1) for trip in trips}
         for form in self.chosen:
             self._see(found, form, self.slots_met, ())
         for form in self._compared():
@@ -103,8 +126,8 @@ class _Survey:
                     choosing.update(self.atoms.below(forms.rest))
         for atom in sorted(choosing - trips):  # a comparison with a small number must not narrow what is told apart
             if ((atom, 1),) in found:
-                found[((atom, 1),)] = max(found[((atom, 1),)], self.slots_met)
-        return found
+                found[((atom, 1),)].see(0, self.slots_met)
+        return {form: thresholds.horizon() for form, thresholds in found.items()}
 
     def _compared(self) -> Iterator[Linear]:
         rests = [forms.rest for forms in self.loops.values() if forms.rest is not None]
@@ -113,7 +136,7 @@ class _Survey:
             if isinstance(kind, NotPositive | IsZero):
                 yield kind.form
 
-    def _see(self, found: dict[Form, int], form: Linear, margin: int, trips: Container[int]) -> None:
+    def _see(self, found: dict[Form, "_Thresholds"], form: Linear, margin: int, trips: Container[int]) -> None:
         """Notes the number that a form is compared with, and what is left of it before and behind its loops, and once
         it is known what is chosen and what a division leaves."""
         pending = [form]
@@ -122,8 +145,7 @@ class _Survey:
             if not current.parts:
                 continue
             parts, factor = normal(current)
-            number = abs(current.const) // abs(factor) + 1
-            found[parts] = max(found.get(parts, 0), margin + (number if number <= _SMALL else 0))
+            found.setdefault(parts, _Thresholds()).see(-current.const // factor, margin)
             for atom, coefficient in current.parts:
                 rest = current.without(atom)
                 match self.atoms.kinds[atom]:

@@ -1,5 +1,6 @@
 """Intervals that may have no end on either side."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -44,11 +45,31 @@ class Span:
 EVERYTHING = Span(None, None)
 
 
-def clamped(span: Span, limit: int) -> Span:
-    """The interval without what is said about ends further from 0 than `limit`."""
-    low, high = span.low, span.high
-    if low is not None:
-        low = None if low < -limit else min(low, limit + 1)
-    if high is not None:
-        high = None if high > limit else max(high, -limit - 1)
-    return Span(low, high)
+@dataclass(frozen=True)
+class Horizon:
+    """Where the ends of an interval are remembered: up to `near` from 0, and within windows that lie further out."""
+
+    near: int
+    windows: tuple[tuple[int, int], ...] = ()
+    """First and last number."""
+
+    def clamped(self, span: Span) -> Span:
+        """The interval without what is said about ends elsewhere.
+
+        An end beyond the numbers near 0, or beyond a window, is moved back there. One that the numbers near 0 lie
+        beyond is given up, also before a window: else a counter would be followed trip by trip until it gets there.
+        """
+        low = None if span.low is None else self._low(span.low, self.windows)
+        if span.high is None:
+            return Span(low, None)
+        high = self._low(-span.high, [(-last, -first) for first, last in self.windows])
+        return Span(low, None if high is None else -high)
+
+    def _low(self, low: int, windows: Iterable[tuple[int, int]]) -> int | None:
+        furthest = self.near
+        for first, last in windows:
+            if first <= low <= last:
+                return low
+            if first <= low:
+                furthest = max(furthest, last)
+        return None if low < -self.near else min(low, furthest + 1)
