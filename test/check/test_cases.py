@@ -9,8 +9,11 @@ from check.programs import program_of
 from pto_buf.check.concrete import search
 from pto_buf.check.findings import Fault, Status, Verdict
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import prove
+from pto_buf.check.prove import Prover, prove
+from pto_buf.check.whole import one_core
 from pto_buf.hw import A2A3
+
+MODEL = model_of(A2A3)
 
 
 def verdict_of(text: str, *, global_raw: bool = False) -> Verdict:
@@ -319,6 +322,37 @@ def test_long_constant_loop_inside_a_loop_of_unknown_length():
         kernel.barrier()
         assert faults(kernel.text()) >= expected
         assert bool(faults(kernel.text())) == bool(expected)
+
+
+def rows_of_blocks(limit: str) -> str:
+    """Stores blocks of rows, in each as many as there are, up to a limit."""
+    kernel = Kernel("n m")
+    kernel.slots("P", 3)
+    kernel.let("q", limit)
+    kernel.prime("MTE3>MTE2", 3)
+    with kernel.loop("b", 0, "m"), kernel.loop("i", 0, "q"):
+        kernel.wait("MTE3>MTE2", "i % 3")
+        kernel.load("P[i % 3]")
+        kernel.fence("MTE2>MTE3", "i % 3")
+        kernel.store("P[i % 3]", "h", "(b * 20 + i) * 16")
+        kernel.set("MTE3>MTE2", "i % 3")
+    kernel.drain("MTE3>MTE2", 3)
+    kernel.barrier()
+    return kernel.text()
+
+
+def test_a_limit_of_trips_is_followed_without_counting_up_to_it():
+    program = program_of(rows_of_blocks("min(n, 18)"))
+    proof = Prover(program, MODEL, one_core(program)).prove()
+    assert not proof.open and not proof.findings
+    assert proof.states < 500
+
+
+def test_a_limit_of_trips_that_lets_blocks_overlap():
+    """A run that shows it goes through more trips than any trail."""
+    assert {finding.fault for finding in prove(program_of(rows_of_blocks("min(n, 21)")), MODEL).findings} == {
+        Fault.SAME_PIPE
+    }
 
 
 def test_a_window_that_reaches_over_the_end_of_its_rows_meets_the_next_row():

@@ -16,6 +16,7 @@ from pto_buf.check.poly import (
     Poly,
     Range,
     clipped,
+    divided,
     empty,
     exact,
     form_poly,
@@ -52,7 +53,6 @@ class Scope:
     known: Mapping[int, int] = field(default_factory=dict[int, int])
     by_cases: bool = False
     by_variable: Mapping[int, tuple[Form, ...]] = field(init=False)
-    _told: dict[Form, "tuple[_Told, ...]"] = field(init=False, default_factory=dict[Form, "tuple[_Told, ...]"])
 
     def __post_init__(self) -> None:
         by_variable: dict[int, list[Form]] = {}
@@ -60,18 +60,6 @@ class Scope:
             for key in form_variables(form):
                 by_variable.setdefault(key, []).append(form)
         object.__setattr__(self, "by_variable", {key: tuple(forms) for key, forms in by_variable.items()})
-
-    def told_by(self, form: Form) -> "tuple[_Told, ...]":
-        """Which other forms a form says something of, given a third one."""
-        if form not in self._told:
-            others = dict.fromkeys(other for key in form_variables(form) for other in self.by_variable[key])
-            told = ((other, *one) for other in others for one in _in_terms_of(other, form) if one[1])
-            self._told[form] = tuple(told)
-        return self._told[form]
-
-
-_Told = tuple[Form, int, Form, int]
-"""`(other, ratio, rest, factor)`: the other one is `ratio` times the form that tells, plus `factor * rest`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +177,7 @@ def with_range(scope: Scope, facts: Facts, poly: Poly, limit: Range) -> Facts | 
     form, factor = split(poly)
     if not form:
         return None if empty(met(limit, (poly.const, poly.const))) else facts
-    low, high = shifted(limit, -poly.const)
-    if factor < 0:
-        low, high = (None if high is None else -high), (None if low is None else -low)
-    step = abs(factor)
-    wanted: Range = (None if low is None else -(-low // step), None if high is None else high // step)
-    found = met(range_of(scope, facts, form_poly(form)), wanted)
+    found = met(range_of(scope, facts, form_poly(form)), divided(shifted(limit, -poly.const), factor))
     if empty(found):
         return None
     if form not in scope.forms:
@@ -316,18 +299,24 @@ def _ranges_without(scope: Scope, facts: Facts, keys: Mapping[int, object]) -> d
     for form, known in facts.ranges.items():
         if _is_variable(form) or not _has(form, keys):
             continue
-        for other, ratio, rest, factor in scope.told_by(form):
-            if _has(other, keys):
-                continue
-            before = kept.get(other, EVERYTHING)
-            told = summed(scaled(known, ratio), scaled(_form_range(scope, facts, rest), factor))
-            both = met(before, told)
-            if empty(both):
-                return None
-            after = clipped(both, *scope.forms[other])
-            if after != before:
-                kept[other] = after
+        other, factor, rest, rest_factor = _parted(form, tuple(keys))
+        if other not in scope.forms:
+            continue
+        told = divided(summed(known, scaled(_form_range(scope, facts, rest), -rest_factor)), factor)
+        both = met(kept.get(other, EVERYTHING), told)
+        if empty(both):
+            return None
+        both = clipped(both, *scope.forms[other])
+        if both != EVERYTHING:
+            kept[other] = both
     return kept
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _parted(form: Form, keys: tuple[int, ...]) -> tuple[Form, int, Form, int]:
+    """`(other, a, rest, b)`: the form is `a * other + b * rest`, of which only the rest has these variables."""
+    parts = [tuple(part for part in form if any(key in keys for key in part[0]) is has) for has in (False, True)]
+    return *split(Poly(parts[0], 0)), *split(Poly(parts[1], 0))
 
 
 def _has(form: Form, keys: Mapping[int, object]) -> bool:

@@ -109,8 +109,14 @@ def shifted(one: Range, by: int) -> Range:
 def scaled(one: Range, factor: int) -> Range:
     if factor == 0:
         return 0, 0
-    low, high = (None if end is None else end * factor for end in one)
-    return (low, high) if factor > 0 else (high, low)
+    low, high = one if factor > 0 else (one[1], one[0])
+    return None if low is None else low * factor, None if high is None else high * factor
+
+
+def divided(one: Range, factor: int) -> Range:
+    """The numbers of which `factor` times each lies in the range."""
+    low, high = one if factor > 0 else (one[1], one[0])
+    return None if low is None else -(-low // factor), None if high is None else high // factor
 
 
 def summed(one: Range, other: Range) -> Range:

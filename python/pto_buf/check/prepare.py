@@ -1,15 +1,16 @@
 """Readies a program for reasoning about all its runs. Pure.
 
-A long loop between constants is followed like one whose end is an argument, except that the residues of its end are
-known. Quotients of arguments are arguments of their own; an argument that the bound of a loop divides is spelt as a
-multiple of its quotient and a rest, so that guards that compare with it and loops that count quotients are related.
+A long loop to a constant, or to the least or greatest of one and something else, is followed like one whose end is an
+argument, except that the residues of its end are known. Quotients of arguments are arguments of their own; an argument
+that the bound of a loop divides is spelt as a multiple of its quotient and a rest, so that guards that compare with it
+and loops that count quotients are related.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import lcm
 
-from pto_buf.check.program import Code, Enter, Kind, Loop, Program, VarInfo
+from pto_buf.check.program import Branch, Code, Enter, Kind, Loop, Program, VarInfo
 from pto_buf.check.reason import divisor_of
 from pto_buf.check.rewrite import Rewriter
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, add, apply, as_sum, const, constant_of, substitute, variables
@@ -43,6 +44,10 @@ class _Preparer:
         self._defined: dict[int, Node] = {}
         self._quotients: dict[Node, Var] = {}
         self._ends: dict[int, tuple[Var, int]] = {}
+        self._numbers: dict[int, Var] = {}
+        """The variables that stand for numbers."""
+        self._limits: set[Node] = set()
+        """Least and greatest numbers that loops compare with, of which one operand is a large constant."""
         self._split: dict[int, tuple[Var, int]] = {}
         """Of the arguments that bounds of loops divide: the quotient, and the divisor."""
 
@@ -63,6 +68,8 @@ class _Preparer:
                 self._find_end(one.loop)
                 for var, divisor in () if one.loop.upper is None else _divided(one.loop.upper):
                     divisors[var] = lcm(divisors.get(var, 1), divisor)
+            elif isinstance(one, Branch) and one.loop is not None:
+                self._find_limits(one.condition)
         for var, divisor in divisors.items():
             if var.key not in self._split and 1 < divisor <= _LARGEST_DIVISOR and self._is_argument(var):
                 self._split[var.key] = self._quotient(Node(Fn.DIVU, (var, const(divisor)))), divisor
@@ -74,9 +81,27 @@ class _Preparer:
         lower, upper, step = (constant_of(term) for term in (loop.lower, loop.upper, loop.step))
         if lower is None or upper is None or (upper - lower) // max(step or 1, 1) <= LONGEST_COUNTED:
             return
-        end = self._new(f"{upper}", Kind.FIXED)
-        self._known[end.key] = upper
-        self._ends[loop.counter.key] = (end, upper)
+        self._ends[loop.counter.key] = (self._number(upper), upper)
+
+    def _number(self, value: int) -> Var:
+        if value not in self._numbers:
+            var = self._numbers[value] = self._new(f"{value}", Kind.FIXED)
+            self._known[var.key] = value
+        return self._numbers[value]
+
+    def _numbered(self, term: Term) -> Term:
+        value = constant_of(term)
+        return term if value is None or value <= LONGEST_COUNTED else self._number(value)
+
+    def _find_limits(self, term: Term) -> None:
+        if isinstance(term, Sum):
+            for atom, _ in term.parts:
+                self._find_limits(atom)
+        elif isinstance(term, Node):
+            if term.fn in (Fn.MINS, Fn.MAXS) and any((constant_of(arg) or 0) > LONGEST_COUNTED for arg in term.args):
+                self._limits.add(term)
+            for arg in term.args:
+                self._find_limits(arg)
 
     # --- terms ---
 
@@ -94,6 +119,8 @@ class _Preparer:
             whole = self._whole_quotient(term)
             return self._quotient(term) if whole is None else whole
         args = [self._term(arg) for arg in term.args]
+        if term in self._limits:
+            args = [self._numbered(arg) for arg in args]
         if term.fn in (Fn.EQ0, Fn.LE0):
             args = [self._against_end(args[0])]
         return apply(term.fn, *args, width=term.width)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from pto_buf.check.alarms import Alarm
-from pto_buf.check.concrete import check_run, search
+from pto_buf.check.concrete import check_run, open_arguments, search
 from pto_buf.check.explore import Explorer, Setting
 from pto_buf.check.facts import Scope
 from pto_buf.check.findings import Finding, Status, Verdict
@@ -28,6 +28,7 @@ from pto_buf.check.program import (
     Signal,
     WaitFlag,
 )
+from pto_buf.check.run import Choice
 from pto_buf.check.stages import BY_CASES, LAST_STAGE, Moduli, demanded, tries
 from pto_buf.check.survey import Forms, all_terms_of, between_cores, forms_of, terms_of
 from pto_buf.check.terms import Term
@@ -213,6 +214,8 @@ class Prover:
         if not self._found:
             for alarm in [alarm for goal in left for alarm in self._alarms.get(goal, ())][:_MOST_WITNESSES]:
                 self._confirm(alarm, MOST_TRIED)
+        if left and not self._found:
+            self._run_past_ends()
         self._proof.findings = tuple(self._found.values())
         self._proof.open = list(dict.fromkeys(left.values()))
         return self._proof
@@ -292,15 +295,27 @@ class Prover:
     def _confirm(self, alarm: Alarm, tried: int) -> None:
         """Looks for a run that shows it, and keeps all that is wrong in that run."""
         for choice in witnesses(self._prepared, self._whole, alarm.trail, tried):
-            run = tuple(choice.arguments.items()), choice.outcome_values
-            if run in self._runs:
-                continue
-            self._runs.add(run)
-            findings = check_run(self._program, self._model, choice, _WITNESS_STEPS).findings
-            if findings:
-                for finding in findings:
-                    self._found.setdefault(finding.key, finding)
+            if self._shows(choice):
                 return
+
+    def _run_past_ends(self) -> None:
+        """Looks at runs with arguments just above the large numbers at which loops end: no trail counts up to them."""
+        arguments = open_arguments(self._program)
+        for end in sorted(set(self._prepared.known.values())):
+            past = {var.key: 1 if self._program.variables[var.key].boolean else end + 1 for var in arguments}
+            if self._shows(Choice(past)):
+                return
+
+    def _shows(self, choice: Choice) -> bool:
+        """Whether something is wrong in a run that was not looked at before; it is kept."""
+        run = tuple(choice.arguments.items()), choice.outcome_values
+        if run in self._runs:
+            return False
+        self._runs.add(run)
+        findings = check_run(self._program, self._model, choice, _WITNESS_STEPS).findings
+        for finding in findings:
+            self._found.setdefault(finding.key, finding)
+        return bool(findings)
 
     # --- words ---
 

@@ -36,7 +36,7 @@ class Against:
 
 @dataclass(frozen=True)
 class Tracking:
-    """The access at `at` is kept in mind: `kept` says where it lies, in variables of their own."""
+    """The access at `at` is kept in mind: `kept` says where it lies, in variables of their own, numbers left out."""
 
     at: At
     pipes: tuple[int, ...]
@@ -89,11 +89,19 @@ def _tracking(
     whole: Whole, at: At, run: Run, touch: Touch, touches: list[Operand], grid: bool, first_key: int
 ) -> Tracking:
     assert isinstance(touch.where, Window)
-    sides = _sides(touch.where, grid)
     kept: list[tuple[Var, Term]] = []
-    for start, end in sides:
-        for what in (start, end):
-            kept.append((Var(first_key + len(kept), "kept"), what))
+
+    def held(term: Term) -> Term:
+        """The term as it is when the access is made."""
+        if constant_of(term) is not None:
+            return term
+        kept.append((Var(first_key + len(kept), "kept"), term))
+        return kept[-1][0]
+
+    sides: list[tuple[Term, Term]] = []
+    for start, end in _sides(touch.where, grid):
+        first, size = held(start), sub(end, start)
+        sides.append((first, held(end) if constant_of(size) is None else add(first, size)))
     against: dict[int, list[Against]] = {}
     conflicting: dict[int, None] = {}
 
@@ -106,11 +114,10 @@ def _tracking(
         assert isinstance(later.where, Window)
         gaps: list[Term] = []
         covers: list[Term] = []
-        for dim, (start, end) in enumerate(_sides(later.where, grid)):
-            gaps.append(sub(start, kept[2 * dim + 1][0]))
-            gaps.append(sub(kept[2 * dim][0], end))
+        for (start, end), (first, last) in zip(_sides(later.where, grid), sides, strict=True):
+            gaps += [sub(start, last), sub(first, end)]
             if grid and later.writes and not later.reads:
-                covers += [sub(kept[2 * dim][0], start), sub(end, kept[2 * dim + 1][0])]
+                covers += [sub(first, start), sub(end, last)]
         against.setdefault(where_at, []).append(Against(number, later.reads, later.writes, tuple(gaps), tuple(covers)))
         conflicting.update(dict.fromkeys(numbers((where_at, number), other)))
     return Tracking(
