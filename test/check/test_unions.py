@@ -8,13 +8,14 @@ from check.kernels import Kernel
 from check.programs import program_of
 from pto_buf.check import prove as proving
 from pto_buf.check.facts import Facts
+from pto_buf.check.knowledge import Knowledge
 from pto_buf.check.model import model_of
 from pto_buf.check.prove import Prover
 from pto_buf.check.terms import Node, Var, at_most, const, evaluate
 from pto_buf.check.unions import covers, unite
 from pto_buf.check.whole import one_core
 from pto_buf.check.witness import FEW_TRIED
-from pto_buf.hw import A2A3
+from pto_buf.hw import A2A3, Pipe
 
 X, Y = ((((0,), 1),), (((1,), 1),))
 XY = (((0,), 1), ((1,), -1))
@@ -111,3 +112,61 @@ def test_loops_behind_one_another_do_not_multiply_the_states(monkeypatch: pytest
     assert (proof.open, proof.findings) == ([], ())
     assert proof.states < 500
     assert set(tried) <= {FEW_TRIED}
+
+
+def rings_of_the_data(slots: int) -> str:
+    """Each trip, if the data say so, fills and uses one of many slots."""
+    kernel = Kernel()
+    kernel.slots("P", slots)
+    kernel.prime("MTE3>MTE2", slots)
+    with kernel.loop("i", 0, "n"):
+        kernel.let("c", "unknown(i)")
+        with kernel.when("c"):
+            lane = f"i % {slots}"
+            kernel.wait("MTE3>MTE2", lane)
+            kernel.load(f"P[{lane}]")
+            kernel.fence("MTE2>MTE3", lane)
+            kernel.store(f"P[{lane}]", "h", "i * 16")
+            kernel.set("MTE3>MTE2", lane)
+    kernel.drain("MTE3>MTE2", slots)
+    kernel.barrier()
+    return kernel.text()
+
+
+def test_lanes_that_the_data_choose_do_not_multiply_the_states():
+    """Which lanes have been passed on does not matter, as long as it may be none."""
+    program = program_of(rings_of_the_data(8))
+    proof = Prover(program, model_of(A2A3), one_core(program)).prove()
+    assert (proof.open, proof.findings) == ([], ())
+    assert proof.states < 12_000
+
+
+FLAG = (0, Pipe.MTE2, Pipe.V, 0)
+
+
+@pytest.mark.parametrize(
+    ("less", "more", "expected"),
+    [
+        (Knowledge([0, 0], 1), Knowledge([1, 0], 1), True),
+        (Knowledge([1, 0], 1), Knowledge([0, 1], 1), False),
+        (Knowledge([0, 0], 3), Knowledge([0, 0], 1), True),
+        (Knowledge([0, 0], 1), Knowledge([0, 0], 3), False),
+        (Knowledge([2, 0], 3), Knowledge([0, 0], 1), True),
+        (Knowledge([0, 0], 1), Knowledge([0, 0], 0), False),
+        (Knowledge([0, 0], 1), Knowledge([0, 0], 1, {FLAG: 1}), True),
+        (Knowledge([0, 0], 1, {FLAG: 1}), Knowledge([0, 0], 1), False),
+        (Knowledge([0, 0], 1, signals={(0, 1, 0): (0, 1)}), Knowledge([0, 0], 1, signals={(0, 1, 0): (1, 1)}), True),
+        (Knowledge([0, 0], 1, signals={(0, 1, 0): (1, 1)}), Knowledge([0, 0], 1, signals={(0, 1, 0): (0, 1)}), False),
+    ],
+)
+def test_knowledge_that_says_no_more(less: Knowledge, more: Knowledge, expected: bool):
+    """An access that is no longer looked at counts as known, but no state without any access speaks for one with."""
+    assert less.shape() == more.shape()
+    assert less.says_no_more(more) is expected
+
+
+@pytest.mark.parametrize(
+    "other", [Knowledge([0], 1, pending=frozenset({FLAG})), Knowledge([0], 1, signals={(0, 1, 0): (0,)})]
+)
+def test_knowledge_of_other_flags_is_not_compared(other: Knowledge):
+    assert Knowledge([0], 1).shape() != other.shape()

@@ -2,7 +2,8 @@
 
 What is inside a loop comes before what is behind it, so that all that gets to one place in one way or another waits
 there together; of it those are united that are exactly one, and go on as that. A state of which another one, at the
-same place and with the same knowledge, says no more than it does need not go on.
+same place, says no more than it does, of numbers and of what is known complete, need not go on: whatever goes wrong in
+it goes wrong in the other one too.
 
 A state that comes of a question asked at its own place says less than the one that asked: it goes on by itself.
 """
@@ -54,8 +55,10 @@ class Frontier:
     unites: bool
     states: list[State] = field(default_factory=list[State])
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
-    _same: dict[Hashable, dict[int, None]] = field(default_factory=dict[Hashable, dict[int, None]])
-    """By place and knowledge, the states that may speak for others."""
+    _same: dict[Hashable, dict[Hashable, dict[int, None]]] = field(
+        default_factory=dict[Hashable, dict[Hashable, dict[int, None]]]
+    )
+    """By place and shape of knowledge, and by knowledge, the states that may speak for others."""
     _waiting: list[tuple[int, bool, int, Hashable]] = field(default_factory=list[tuple[int, bool, int, Hashable]])
     _together: dict[Hashable, list[int]] = field(default_factory=dict[Hashable, list[int]])
     _instead: dict[int, int] = field(default_factory=dict[int, int])
@@ -86,7 +89,7 @@ class Frontier:
         key = self._key(state, knowledge, answered)
         number = self._numbers.get(key)
         if number is None and self.unites and not answered:
-            number = self._covering(state, knowledge)
+            number = self._covering(state)
         if number is not None:
             return self.speaker(number)
         number = self._numbers[key] = len(self.states)
@@ -95,7 +98,7 @@ class Frontier:
         if not self.unites or answered:
             heappush(self._waiting, (rank, False, number, None))
             return number
-        self._same.setdefault((state.place, knowledge), {})[number] = None
+        self._alike(state).setdefault(knowledge, {})[number] = None
         together = self._together.setdefault(state.place, [])
         if not together:
             heappush(self._waiting, (rank, True, number, state.place))
@@ -118,10 +121,19 @@ class Frontier:
     def _key(state: State, knowledge: Hashable, answered: bool) -> Hashable:
         return state.place, state.facts.key(), knowledge, answered
 
-    def _covering(self, state: State, knowledge: Hashable) -> int | None:
-        for number in self._same.get((state.place, knowledge), ()):
-            if covers(self.states[number].facts, state.facts):
-                return number
+    def _alike(self, state: State) -> dict[Hashable, dict[int, None]]:
+        """The states that may speak for others, at the same place and with knowledge of the same shape."""
+        return self._same.setdefault((state.place, state.knowledge.shape()), {})
+
+    def _covering(self, state: State, but: int = -1) -> int | None:
+        """The number of a state that says no more, other than `but`."""
+        for numbers in self._alike(state).values():
+            first = next(iter(numbers), None)
+            if first is None or not self.states[first].knowledge.says_no_more(state.knowledge):
+                continue
+            for number in numbers:
+                if number != but and covers(self.states[number].facts, state.facts):
+                    return number
         return None
 
     def _united(self, numbers: Sequence[int]) -> list[int]:
@@ -132,25 +144,29 @@ class Frontier:
         left: list[int] = []
         for knowledge, group in groups.items():
             for union in unite([self.states[number].facts for number in group]):
-                members = [group[member] for member in union.members]
-                if len(members) == 1 or self._replace(members, union.facts, knowledge):
-                    left.append(members[0])
-        return sorted(left)
+                left.append(self._replace([group[member] for member in union.members], union.facts, knowledge))
+        return sorted(number for number in left if not self._spoken_for(number))
 
-    def _replace(self, members: Sequence[int], facts: Facts, knowledge: Hashable) -> bool:
-        """The first of them speaks for all, with the facts given; False if another state does already."""
+    def _replace(self, members: Sequence[int], facts: Facts, knowledge: Hashable) -> int:
+        """The number of the first of them, which speaks for all, with the facts given."""
         first = self.states[members[0]]
-        same = self._same[first.place, knowledge]
-        for number in members:
-            self._numbers.pop(self._key(self.states[number], knowledge, False))
-            same.pop(number)
-        union = replace(first, facts=facts)
-        covering = self._covering(union, knowledge)
-        speaker = members[0] if covering is None else covering
-        self._instead.update({number: speaker for number in members if number != speaker})
-        if covering is not None:
+        if len(members) > 1:
+            same = self._alike(first)[knowledge]
+            for number in members:
+                self._numbers.pop(self._key(self.states[number], knowledge, False))
+                same.pop(number)
+            self._instead.update(dict.fromkeys(members[1:], members[0]))
+            union = self.states[members[0]] = replace(first, facts=facts)
+            self._numbers[self._key(union, knowledge, False)] = members[0]
+            same[members[0]] = None
+        return members[0]
+
+    def _spoken_for(self, number: int) -> bool:
+        """Whether another state says no more, and speaks for this one from now on."""
+        state = self.states[number]
+        covering = self._covering(state, number)
+        if covering is None:
             return False
-        self.states[speaker] = union
-        self._numbers[self._key(union, knowledge, False)] = speaker
-        same[speaker] = None
+        self._instead[number] = covering
+        self._alike(state)[state.knowledge.key()].pop(number)
         return True

@@ -156,6 +156,22 @@ class Knowledge:
         signals = tuple(sorted((line, masks) for line, masks in self.signals.items() if masks))
         return self.present, tuple(self.known), tokens, self.pending, signals
 
+    def shape(self) -> Key:
+        """Equal for knowledge that can be compared: with the same flags set, and as many signals sent."""
+        return self.pending, tuple(sorted((line, len(masks)) for line, masks in self.signals.items() if masks))
+
+    def says_no_more(self, other: "Knowledge") -> bool:
+        """Whether all that is known here, of what still matters there, is known there too. Both have one shape."""
+        here = other.present
+        if here & ~self.present or bool(here) is not bool(self.present):
+            return False
+        if any(mine & here & ~theirs for mine, theirs in zip(self.known, other.known, strict=True)):
+            return False
+        if any(mask & here & ~other.tokens.get(flag, 0) for flag, mask in self.tokens.items()):
+            return False
+        pairs = ((line, back, mask) for line, masks in self.signals.items() for back, mask in enumerate(masks))
+        return not any(mask & here & ~other.signals[line][back] for line, back, mask in pairs)
+
     # --- what happens ---
 
     def _renew(self, mask: int) -> None:

@@ -40,7 +40,13 @@ from pto_buf.check.witness import FEW_TRIED, MOST_TRIED, witnesses
 from pto_buf.hw import Pipe
 
 MOST_STATES = 20_000
-"""States of one group in one stage."""
+"""States of one goal in one stage."""
+
+MOST_TOGETHER = 1_500
+"""States of several: goals that have nothing to do with each other have as many as there are pairs of their states."""
+
+_PARTS = 4
+"""Groups that a group with more states is split into."""
 
 MOST_IN_ALL = 100_000
 """States of all groups and stages: about a minute. What is open then stays open."""
@@ -94,12 +100,9 @@ class Prover:
     `only_between`: only what several cores take part in is proven.
     """
 
-    def __init__(
-        self, program: Program, model: Model, whole: Whole, *, only_between: bool = False, limit: int = MOST_STATES
-    ):
+    def __init__(self, program: Program, model: Model, whole: Whole, *, only_between: bool = False):
         self._program = program
         self._model = model
-        self._limit = limit
         self._only_between = only_between
         self._prepared: Prepared = prepare(whole.program)
         self._code: Code = self._prepared.program.codes[0]
@@ -240,13 +243,15 @@ class Prover:
     def _explore(self, moduli: Moduli, goals: Sequence[Goal], stage: int) -> dict[Goal, str]:
         if self._proof.states > MOST_IN_ALL:
             return dict.fromkeys(goals, f"more than {MOST_IN_ALL} states in all")
-        outcome = self.explorer(Explorer, moduli, goals, stage).explore()
+        limit = MOST_STATES if len(goals) == 1 else MOST_TOGETHER
+        outcome = self.explorer(Explorer, moduli, goals, stage, limit).explore()
         self._proof.states += outcome.states
         if not outcome.complete:
-            if len(goals) > 1:
-                half = len(goals) // 2
-                return {**self._explore(moduli, goals[:half], stage), **self._explore(moduli, goals[half:], stage)}
-            return {goals[0]: f"more than {self._limit} states"}
+            if len(goals) == 1:
+                return {goals[0]: f"more than {MOST_STATES} states"}
+            size = -(-len(goals) // _PARTS)
+            parts = (goals[start : start + size] for start in range(0, len(goals), size))
+            return {goal: why for part in parts for goal, why in self._explore(moduli, part, stage).items()}
         left: dict[Goal, str] = {goal: self._blind_words(goal) for goal in outcome.alarms.blind}
         for alarm in outcome.alarms.alarms:
             self._alarms.setdefault(alarm.goal, []).insert(0, alarm)
@@ -258,8 +263,10 @@ class Prover:
             self._proof.groups.append((proven, moduli, stage))
         return left
 
-    def explorer(self, kind: Callable[..., _E], moduli: Moduli, goals: Sequence[Goal], stage: int) -> _E:
-        """What goes through the states for these goals, following these residues."""
+    def explorer(
+        self, kind: Callable[..., _E], moduli: Moduli, goals: Sequence[Goal], stage: int, limit: int = MOST_STATES
+    ) -> _E:
+        """What goes through the states for these goals, at most so many, following these residues."""
         window = self._windows.get(goals[0])
         forms = self._forms if window is None else window.forms
         wider = _WIDER if stage == LAST_STAGE else 0
@@ -269,8 +276,8 @@ class Prover:
         setting = replace(self._setting if window is None else window.setting, unites=stage < LAST_STAGE)
         if window is None:
             bits = lay_out(goals, self._ground, self._model, self._cores, self._senders)
-            return kind(setting, scope, bits, residues, self._limit)
-        return kind(setting, scope, window.tracker.bits, residues, self._limit, window.tracker)
+            return kind(setting, scope, bits, residues, limit)
+        return kind(setting, scope, window.tracker.bits, residues, limit, window.tracker)
 
     @property
     def cores(self) -> int:
