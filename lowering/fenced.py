@@ -35,7 +35,10 @@ DROPPED_PAIRS = "ptobuf.dropped_pairs"
 DROPPED_BARRIERS = "ptobuf.dropped_barriers"
 """On a function: how many barriers of one pipe reduction left out, since flags tell their pipe as much."""
 
-NOTES = (LOST, DROPPED, DROPPED_PAIRS, DROPPED_BARRIERS)
+PLAIN = "ptobuf.plain_fences"
+"""On a function that is to be fenced: its fences are to be easy to prove, whatever overlap that costs."""
+
+NOTES = (PLAIN, LOST, DROPPED, DROPPED_PAIRS, DROPPED_BARRIERS)
 
 
 def read_fenced(function: FuncOp) -> tuple[list[EventOp], Body]:

@@ -31,7 +31,7 @@ from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.kept import kept
 from pto_buf.lowering.constants import INDEX, Constants
-from pto_buf.lowering.fenced import IMPLIED, RETURNS, is_ordered, reserved_flags
+from pto_buf.lowering.fenced import IMPLIED, PLAIN, RETURNS, is_ordered, reserved_flags
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
 from pto_buf.lowering.lost_overlap import note_lost, tell_lost
@@ -78,6 +78,7 @@ def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
         _IndexReach(function, built),
         global_windows(built),
         reduce=not is_ordered(function),
+        plain=PLAIN in function.attributes,
     )
     _Writer(function, built).write(plan)
     _close(function)

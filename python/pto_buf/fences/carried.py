@@ -21,40 +21,51 @@ _Group = tuple[int | None, Term, Pipe]
 
 
 def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Shape]:
-    """Shapes to try where a loop inside the frame carries leases, the most parallel ones first."""
+    """Shapes to try where a loop inside the frame carries leases, or they go from one loop there to another.
+
+    The most parallel ones come first.
+    """
     around = tree.loops_around(tree.blocks[component.frame].path)
-    carrier = _carrier(component, around, tree, flow)
-    if carrier is None:
-        return
     found = traces(tree, component.sites, flow)
     ordered = in_order(found, component.sites)
     if ordered is None:
         return
-    bodies = tree.inner[carrier.key]
     runs = _runs(ordered)
-    for deep in (False, True):
-        pieces: list[Piece] = []
-        for number, run in enumerate(runs):
-            pieces += _pieces(number, run, bodies, deep, found)
-        if not all(lane_is_known(piece.lane, piece.span, tree) for piece in pieces):
-            continue
-        phase = {site.key: number for number, run in enumerate(runs) for site in run}
-        shape = Shape(tuple(pipes_of(run) for run in runs), tuple(pieces), phase, around, carried=True)
-        yield shape
-        for lag, to_lag in _closings(carrier, component.sites[0].access.slots.count):
-            yield replace(shape, closing=Closing(carrier.key, lag, to_lag))
+    phase = {site.key: number for number, run in enumerate(runs) for site in run}
+    for carrier in _carriers(component, around, tree, flow):
+        bodies = () if carrier is None else tree.inner[carrier.key]
+        for deep in (False, True):
+            pieces: list[Piece] = []
+            for number, run in enumerate(runs):
+                pieces += _pieces(number, run, bodies, deep, found)
+            if not all(lane_is_known(piece.lane, piece.span, tree) for piece in pieces):
+                continue
+            shape = Shape(tuple(pipes_of(run) for run in runs), tuple(pieces), phase, around, carried=True)
+            yield from _closed(shape, carrier, component.sites[0].access.slots.count)
 
 
-def _carrier(component: Component, around: tuple[int, ...], tree: Tree, flow: Flow) -> Loop | While | None:
-    """The one loop inside the frame that carries leases, or, of a `while` that does not, turns over slots."""
+def _carriers(
+    component: Component, around: tuple[int, ...], tree: Tree, flow: Flow
+) -> list[Loop | While] | tuple[None]:
+    """The loops inside the frame that carry leases, inner ones first; or the `while` that, not carrying any, turns over
+    slots; or None, if leases go from one loop to another."""
     ways = [origin.carried_by for site in component.sites for origin in flow.origins[site.key]]
     turns = [ended.carried_by for site in component.sites for ended in flow.ends.get(site.key, ())]
-    loops = {block.owner.key: block.owner for block in tree.blocks if isinstance(block.owner, Loop | While)}
     for keys in (ways, turns):
         carriers = {key for key in keys if key is not None and key not in around}
-        if carriers:
-            return loops.get(carriers.pop()) if len(carriers) == 1 else None
-    return None
+        loops = [block.owner for block in tree.blocks if isinstance(block.owner, Loop | While)]
+        inner = {loop.key: loop for loop in reversed(loops) if loop.key in carriers}
+        if inner:
+            return list(inner.values())
+    return (None,)
+
+
+def _closed(shape: Shape, carrier: Loop | While | None, slots: int) -> Iterator[Shape]:
+    """The shape as it is, then with what closes it behind the loop."""
+    yield shape
+    if carrier is not None:
+        for lag, to_lag in _closings(carrier, slots):
+            yield replace(shape, closing=Closing(carrier.key, lag, to_lag))
 
 
 def _closings(carrier: Loop | While, slots: int) -> Iterator[tuple[int, bool]]:

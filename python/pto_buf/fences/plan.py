@@ -41,15 +41,16 @@ def plan_fences(
     windows: Windows | None = None,
     *,
     reduce: bool = True,
+    plain: bool = False,
 ) -> FencePlan:
     """Fences for every conflict through slots, and through global memory as far as those do not order it already; those
     that others imply are marked.
 
     `pools` holds each slot set once, grouped by shared bytes. Without `reduce` nothing is marked: something else in the
-    program orders pipes, too, of which the plan knows nothing.
+    program orders pipes, too, of which the plan knows nothing. With `plain` every pool is ordered by regions.
     """
     tree = build_tree(program)
-    plan = _whole_plan(program, tree, _Context(pools, flow, target, reserved, reach or Reach(), reduce), windows)
+    plan = _whole_plan(program, tree, _Context(pools, flow, target, reserved, reach or Reach(), reduce, plain), windows)
     if not reduce:
         return plan
     events, actions = reduced(plan.events, plan.actions, tree, reserved)
@@ -81,6 +82,7 @@ class _Context:
     reserved: Reserved
     reach: Reach
     reduce: bool
+    plain: bool
 
 
 def _plan(program: Program, tree: Tree, context: _Context, arrays: Mapping[Pool, frozenset[Pair]]) -> FencePlan:
@@ -94,7 +96,7 @@ def _plan(program: Program, tree: Tree, context: _Context, arrays: Mapping[Pool,
         if pairs is not None:
             fenced[number] = fence_array(pools[number], part, pairs)
         elif part.sites:
-            fenced[number] = fence_pool(pools[number], part, context.flow, context.reach)
+            fenced[number] = fence_pool(pools[number], part, context.flow, context.reach, plain=context.plain)
     fitted = fit_ids(tuple(fenced.values()), tree, context.reserved, reduce=context.reduce)
     after = dict(zip(fenced, fitted.fenced, strict=True))
     unordered_pipes = frozenset(pipe for pipe in Pipe if pipe not in context.target.ordered_pipes)

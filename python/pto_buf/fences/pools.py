@@ -125,14 +125,17 @@ def apart(one: Site, other: Site) -> bool:
     return (left.end is not None and left.end <= right.start) or (right.end is not None and right.end <= left.start)
 
 
-def fence_pool(pool: Pool, tree: Tree, flow: Flow, reach: Reach) -> PoolFences:
-    """The fences of one pool. `tree` is of the pool's accesses alone."""
+_UNPROVEN = "no proof was found for fences that have a lane for each slot"
+
+
+def fence_pool(pool: Pool, tree: Tree, flow: Flow, reach: Reach, *, plain: bool = False) -> PoolFences:
+    """The fences of one pool. `tree` is of the pool's accesses alone. With `plain` it is ordered by regions."""
     sites = tuple(site for site in tree.sites if site.key in flow.origins)
     lanes = min(max((bounds(site.access.term).high for site in sites), default=0) + 1, pool.slots)
     fences = PoolFences(pool, tree, sites, lanes, opening=_opening(sites, flow))
     if not sites:
         return fences
-    found = _regular(fences, flow, reach)
+    found = _UNPROVEN if plain else _regular(fences, flow, reach)
     return region_rings(fences, found) if isinstance(found, str) else replace(fences, rings=found)
 
 
@@ -162,17 +165,14 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
     if len(fences.pool.sets) > 1 and lanes > 1:
         return "slot sets of several slots share its bytes"
     groups = components(sites, tree, flow)
-    contained: list[_Contained] = []
-    for group in groups:
-        if not group.carried:
-            one = _contained(group, tree, lanes)
-            if one is None:
-                return "its slot index changes within a region that a fence would have to span"
-            contained.append(one)
-    carried = [group for group in groups if group.carried]
-    doubtful = bool(carried) or _meet(contained) or any(_spelt_apart(group) for group in groups)
+    whole = {group: _contained(group, tree, lanes) for group in groups if not group.carried}
+    contained = [one for one in whole.values() if one is not None]
+    spread = [group for group in groups if whole.get(group) is None]
+    doubtful = bool(spread) or _meet(contained) or any(_spelt_apart(group) for group in groups)
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
-    for choice in _choices(carried, tree, flow):
+    if not any(group.carried for group in spread):
+        reason = "its slot index changes within a region that a fence would have to span"
+    for choice in _choices(spread, tree, flow):
         together = (*(one.shape for one in contained), *choice)
         signature = common_signature([shape.signature for shape in together])
         fitted = [] if signature is None else [stretched(shape, signature) for shape in together]
@@ -260,12 +260,12 @@ def _lane_site(component: Component) -> Site:
     return component.sites[0]
 
 
-def _choices(carried: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:
-    """Shapes of all carried components together. With several of them, all take the same number of the list."""
-    if not carried:
+def _choices(spread: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:
+    """Shapes of all these components together. With several of them, all take the same number of the list."""
+    if not spread:
         yield ()
         return
-    yield from zip(*(carried_shapes(component, tree, flow) for component in carried), strict=False)
+    yield from zip(*(carried_shapes(component, tree, flow) for component in spread), strict=False)
 
 
 def home_of(sites: Sequence[Site], tree: Tree) -> Span:

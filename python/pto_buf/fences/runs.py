@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import cycle
+from itertools import count, cycle
 
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.slots.fold import fold
 from pto_buf.slots.program import Branch, Loop, Node, Op, While
-from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term
+from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term, leaves
 
 _STEPS = 20_000
 """Items that one run goes through at most, beyond those of the text; a longer one is watched only so far."""
@@ -155,16 +155,20 @@ class Run:
         self._values[node.var.key] = end
 
     def _while(self, node: While) -> None:
+        """Runs until the condition fails; if it is drawn anew in each trip, for no more than some trips."""
         self.start(node)
         before, after = self.tree.inner[node.key]
-        self.chose = True
-        last = next(self._unknown) % 6
-        for counter in range(last + 1):
+        drawn = any(isinstance(leaf, Opaque) and leaf.loop == node.key for leaf in leaves(node.condition))
+        if drawn:
+            self.chose = True
+        last = next(self._unknown) % 6 if drawn else None
+        for counter in count():
             self.trip(node, counter)
             self.block(before)
-            if counter < last:
-                self.block(after)
-                self.carry(node)
+            if counter == last or not self.value(node.condition):
+                break
+            self.block(after)
+            self.carry(node)
 
     def start(self, node: Loop | While) -> None:
         """Enters a loop: what it carries begins."""

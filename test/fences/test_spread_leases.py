@@ -1,0 +1,113 @@
+"""Leases that go from one loop to another, or that several loops or a `while` carry, keep a lane for each slot."""
+
+import pytest
+from pytest import MonkeyPatch
+from xdsl.dialects.func import FuncOp
+
+from pto_buf.check.checker import check
+from pto_buf.check.findings import Status, Verdict
+from pto_buf.compiler import Compiled, compile_file, compile_module
+from pto_buf.dialect.ptobuf import EventOp
+from pto_buf.errors import DiagnosticError
+from pto_buf.lowering import check_sync
+from pto_buf.lowering.pipeline import PipelineOptions
+from pto_buf.walking import ops_in
+from support.closure import closures
+from support.kernel_text import FILE, source
+from support.slot_text import SlotText
+from support.trials import kernel_of, wrong_runs
+
+STRICT = PipelineOptions(fail_on_lost_overlap=True)
+
+
+def groups(tiles: int, slots: int) -> Compiled:
+    """One inner loop loads some tiles, the next one stores them."""
+    kernel = SlotText(P=slots)
+    with kernel.loop("i", 0, "n"):
+        with kernel.loop("j", 0, tiles):
+            kernel.load(f"P[(i * {tiles} + j) % {slots}]", row=f"i * {tiles} + j")
+        with kernel.loop("l", 0, tiles):
+            kernel.store(f"P[(i * {tiles} + l) % {slots}]", row=f"i * {tiles} + l")
+    return compile_module(kernel.module(), STRICT)
+
+
+def prefetch_in_while() -> Compiled:
+    """Each trip loads for the next one, if there is one."""
+    text = """
+    @pl.jit.incore
+    def kernel(
+        x: pl.Tensor[[512, 64], pl.FP32],
+        y: pl.Out[pl.Tensor[[512, 64], pl.FP32]],
+        n: pl.Scalar[pl.INDEX],
+    ):
+        s = pl.create_tile_buffers(3, [8, 64], pl.FP32, pl.Mem.Vec)
+        if 0 < n:
+            pl.tile.load_into(s[0], x, [0, 0], [8, 64])
+        k = 0
+        while k < n:
+            if k + 1 < n:
+                pl.tile.load_into(s[(k + 1) % 3], x, [(k + 1) * 8, 0], [8, 64])
+            y = pl.store(s[k % 3], [k * 8, 0], y)
+            k = k + 1
+        return y
+    """
+    return compile_file(FILE, options=STRICT, source=source(text))
+
+
+def over_the_border() -> SlotText:
+    """The last trip of the inner loop loads for the first one of its next run."""
+    kernel = SlotText(P=3)
+    with kernel.when("0 < n"):
+        kernel.load("P[0]")
+    with kernel.loop("i", 0, "n"), kernel.loop("j", 0, 4):
+        with kernel.when("i * 4 + j + 1 < n * 4"):
+            kernel.load("P[(i * 4 + j + 1) % 3]", row="i * 4 + j + 1")
+        kernel.store("P[(i * 4 + j) % 3]", row="i * 4 + j")
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "compiled", [groups(3, 6), groups(2, 5), prefetch_in_while()], ids=["groups", "groups of five", "while"]
+)
+def test_no_more_is_ordered_than_the_data_ask_for(compiled: Compiled):
+    function = kernel_of(compiled.module)
+    for n in (0, 1, 2, 3, 5):
+        found = closures(function, {"n": n})
+        assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
+
+
+def test_a_prefetch_over_the_border_of_loops_has_a_lane_for_each_slot():
+    compiled = compile_module(over_the_border().module(), PipelineOptions(check=False, fail_on_lost_overlap=True))
+    assert {event.event.type.data.lanes for event in ops_in(compiled.fenced) if isinstance(event, EventOp)} == {3}
+    for n in (0, 1, 2, 3):
+        assert wrong_runs(compiled.module, {"n": n}) == []
+
+
+def _without_lanes(monkeypatch: MonkeyPatch) -> None:
+    """The proof gives up wherever an event has a lane for each slot."""
+
+    def gives_up(function: FuncOp, **options: object) -> Verdict:
+        if any(op.name.endswith("_dyn") for op in ops_in(function)):
+            return Verdict(Status.INCOMPLETE, "kernel", reason="too many states")
+        return check(function)
+
+    monkeypatch.setattr(check_sync, "check", gives_up)
+
+
+def test_fences_that_cannot_be_proven_give_way_to_plain_ones(monkeypatch: MonkeyPatch):
+    _without_lanes(monkeypatch)
+    compiled = compile_module(over_the_border().module(), PipelineOptions(lanes="dynamic"))
+    (warning,) = compiled.warnings
+    assert warning.kind == "lost-overlap"
+    assert warning.message.startswith(
+        "overlap is lost: P: no proof was found for fences that have a lane for each slot"
+    )
+    assert not compiled.unproven
+    assert all(wrong_runs(compiled.module, {"n": n}) == [] for n in (0, 1, 2, 3))
+
+
+def test_plain_fences_are_not_used_where_no_overlap_may_be_lost(monkeypatch: MonkeyPatch):
+    _without_lanes(monkeypatch)
+    with pytest.raises(DiagnosticError) as caught:
+        compile_module(over_the_border().module(), PipelineOptions(lanes="dynamic", fail_on_lost_overlap=True))
+    assert [error.kind for error in caught.value.diagnostics] == ["unproven"]
