@@ -1,4 +1,4 @@
-"""Leases that go from one loop to another, or that several loops or a `while` carry, keep a lane for each slot."""
+"""Leases that go from loop to loop, that several loops or a `while` carry, or that several trips read: all in lanes."""
 
 import pytest
 from pytest import MonkeyPatch
@@ -54,6 +54,19 @@ def prefetch_in_while() -> Compiled:
     return compile_file(FILE, options=STRICT, source=source(text))
 
 
+def window(slots: int) -> Compiled:
+    """Each tile is loaded two trips ahead and read in three trips; the last ones are not read so often."""
+    kernel = SlotText(P=slots, O=2)
+    kernel.load("P[0]")
+    kernel.load("P[1]", row=1)
+    with kernel.loop("i", 0, "n"):
+        kernel.load(f"P[(i + 2) % {slots}]", row="i + 2")
+        kernel.vector("O[i % 2]", f"P[i % {slots}]", f"P[(i + 1) % {slots}]")
+        kernel.vector("O[i % 2]", "O[i % 2]", f"P[(i + 2) % {slots}]")
+        kernel.store("O[i % 2]", row="i")
+    return compile_module(kernel.module(), STRICT)
+
+
 def over_the_border() -> SlotText:
     """The last trip of the inner loop loads for the first one of its next run."""
     kernel = SlotText(P=3)
@@ -67,13 +80,16 @@ def over_the_border() -> SlotText:
 
 
 @pytest.mark.parametrize(
-    "compiled", [groups(3, 6), groups(2, 5), prefetch_in_while()], ids=["groups", "groups of five", "while"]
+    "compiled",
+    [groups(3, 6), groups(2, 5), prefetch_in_while(), window(3), window(4), window(5)],
+    ids=["groups", "groups of five slots", "while", "window of 3", "window of 4", "window of 5"],
 )
 def test_no_more_is_ordered_than_the_data_ask_for(compiled: Compiled):
     function = kernel_of(compiled.module)
     for n in (0, 1, 2, 3, 5):
         found = closures(function, {"n": n})
         assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
+        assert wrong_runs(compiled.module, {"n": n}) == []
 
 
 def test_a_prefetch_over_the_border_of_loops_has_a_lane_for_each_slot():

@@ -6,13 +6,14 @@ shapes that are thought of here keeps that promise has to be tried out.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from pto_buf.fences.components import Component
-from pto_buf.fences.phases import Closing, Half, Piece, Shape, lane_is_known, pipes_of
-from pto_buf.fences.traces import Trace, in_order, traces
+from pto_buf.fences.phases import Closing, Half, Pass, Piece, Shape, lane_is_known, pipes_of
+from pto_buf.fences.traces import Trace, Traces, in_order, traces
 from pto_buf.fences.tree import Site, Tree, common_block, span_in
 from pto_buf.hw import Pipe
-from pto_buf.slots.flow import Flow
+from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Loop, While
 from pto_buf.slots.terms import Term
 
@@ -27,21 +28,22 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
     """
     around = tree.loops_around(tree.blocks[component.frame].path)
     found = traces(tree, component.sites, flow)
-    ordered = in_order(found, component.sites)
+    ordered = in_order(found.whole, component.sites)
     if ordered is None:
         return
     runs = _runs(ordered)
+    signature = tuple(pipes_of(run) for run in runs)
     phase = {site.key: number for number, run in enumerate(runs) for site in run}
     for carrier in _carriers(component, around, tree, flow):
         bodies = () if carrier is None else tree.inner[carrier.key]
         for deep in (False, True):
-            pieces: list[Piece] = []
-            for number, run in enumerate(runs):
-                pieces += _pieces(number, run, bodies, deep, found)
-            if not all(lane_is_known(piece.lane, piece.span, tree) for piece in pieces):
+            parts = [part for number, run in enumerate(runs) for part in _parts(number, run, bodies, deep, found.whole)]
+            if not all(lane_is_known(part.piece.lane, part.piece.span, tree) for part in parts):
                 continue
-            shape = Shape(tuple(pipes_of(run) for run in runs), tuple(pieces), phase, around, carried=True)
-            yield from _closed(shape, carrier, component.sites[0].access.slots.count)
+            pieces = tuple(part.piece for part in parts)
+            for tried in dict.fromkeys((pieces, _uneven(parts, runs, found))):
+                shape = Shape(signature, tried, phase, around, carried=True)
+                yield from _closed(shape, carrier, component.sites[0].access.slots.count)
 
 
 def _carriers(
@@ -76,9 +78,17 @@ def _closings(carrier: Loop | While, slots: int) -> Iterator[tuple[int, bool]]:
         yield from ((lag, False), (lag, True))
 
 
-def _pieces(
+class _Part(NamedTuple):
+    """A piece, the accesses that it covers, and whether they are in the loop that carries leases."""
+
+    piece: Piece
+    covers: frozenset[SiteKey]
+    inside: bool
+
+
+def _parts(
     number: int, run: Sequence[Site], bodies: Sequence[int], deep: bool, found: Sequence[Trace]
-) -> Iterator[Piece]:
+) -> Iterator[_Part]:
     """Pieces for each slot index and pipe, in the loop's body and outside of it.
 
     The first phase stands where its write does, since only a write that runs opens a lease; a later one stands
@@ -96,7 +106,8 @@ def _pieces(
             block = group[0]
         half = _half(group, groups, found)
         if half is not None:
-            yield Piece(number, group[2], span_in(block, sites), sites[0], half=half)
+            piece = Piece(number, group[2], span_in(block, sites), sites[0], half=half)
+            yield _Part(piece, frozenset(site.key for site in sites), group[0] is not None)
 
 
 def _half(group: _Group, groups: dict[_Group, list[Site]], found: Sequence[Trace]) -> Half | None:
@@ -113,6 +124,42 @@ def _half(group: _Group, groups: dict[_Group, list[Site]], found: Sequence[Trace
     if first and last:
         return Half.BOTH
     return Half.ENTER if first else Half.LEAVE if last else None
+
+
+def _uneven(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Traces) -> tuple[Piece, ...]:
+    """The pieces where not all leases meet all of them, as with a window that slides over several slots.
+
+    Leases that are open before the loop come in behind the place where others are taken over: the pipe does that right
+    behind what opens them. And only the pieces that the last leases do not get to are there for a closing.
+    """
+    pieces = [part.piece._replace(trails=_trails(part, parts, found)) for part in parts]
+    return (*pieces, *(piece for part in parts if part.piece.phase == 0 for piece in _late(part, parts, runs, found)))
+
+
+def _trails(part: _Part, parts: Sequence[_Part], found: Traces) -> bool:
+    """Whether a lease that the loop opens may end before it gets here."""
+    openers = {key for one in parts if one.inside and one.piece.phase == 0 for key in one.covers}
+    return any(
+        part.covers.isdisjoint(cut)
+        and any(whole[: len(cut)] == cut and not part.covers.isdisjoint(whole) for whole in found.whole)
+        for cut in found.cut
+        if cut[0] in openers
+    )
+
+
+def _late(opener: _Part, parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Traces) -> Iterator[Piece]:
+    """What pipes take over at once of leases that are opened outside of the loop and never come to the usual place."""
+    ways = [trace for trace in found.whole if trace[0] in opener.covers]
+    if opener.inside or not ways:
+        return
+    entered = {(key, one.piece.pipe) for one in parts if one.piece.half is not Half.LEAVE for key in one.covers}
+    for number, run in enumerate(runs):
+        for pipe in pipes_of(run) if number > 0 else ():
+            mine = {site.key for site in run if pipe in site.op.pipes}
+            firsts = [next((key for key in way if key in mine), None) for way in ways]
+            if not any((first, pipe) in entered for first in firsts):
+                half = Half.ENTER if any(firsts) else Half.BOTH
+                yield Piece(number, pipe, opener.piece.span, opener.piece.lane, Pass.BEHIND, half, trails=False)
 
 
 def _runs(sites: Sequence[Site]) -> list[list[Site]]:

@@ -38,7 +38,8 @@ class Half(StrEnum):
 class Piece(NamedTuple):
     """Phase `phase` of `pipe` at `span`, on lane `lane` or the one of the slot that the index of a site names.
 
-    With `way`, the pipe has no work there and only passes the slot on.
+    With `way`, the pipe has no work there and only passes the slot on. `trails`: some leases do not get there before
+    their loop ends, so that a closing has to do it.
     """
 
     phase: int
@@ -47,6 +48,7 @@ class Piece(NamedTuple):
     lane: Site | int
     way: Pass | None = None
     half: Half = Half.BOTH
+    trails: bool = True
 
 
 @dataclass(frozen=True)

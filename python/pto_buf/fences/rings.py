@@ -218,7 +218,9 @@ def _closing_uses(ring: Ring, shape: Shape, lanes: int, tree: Tree) -> Iterator[
     inside = [
         piece
         for piece in shape.pieces
-        if piece.phase > shape.opening and any(_within(piece.span.block, body, tree) for body in bodies)
+        if piece.phase > shape.opening
+        and piece.trails
+        and any(_within(piece.span.block, body, tree) for body in bodies)
     ]
     behind = tree.blocks[bodies[0]].path[-1]
     at = last_key(tree.node(behind))

@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
+from typing import NamedTuple
 
 from pto_buf.fences.runs import Run, numbers
 from pto_buf.fences.tree import Site, Tree
@@ -43,8 +44,17 @@ class _Watch(Run):
         return len(origins) == 1 or lease.read
 
 
-def traces(tree: Tree, sites: Sequence[Site], flow: Flow) -> tuple[Trace, ...]:
-    """What the leases of some small runs go through: each way once, those that others go on from left out."""
+class Traces(NamedTuple):
+    """What the leases of some small runs go through, each way once."""
+
+    whole: tuple[Trace, ...]
+    """Those that no other goes on from."""
+    cut: tuple[Trace, ...]
+    """The others: some of them the run cut short."""
+
+
+def traces(tree: Tree, sites: Sequence[Site], flow: Flow) -> Traces:
+    """The ways of the leases at these sites."""
     found: dict[Trace, None] = {}
     for unknown in numbers(tree, sites):
         watch = _Watch(tree, sites, unknown, flow)
@@ -53,7 +63,7 @@ def traces(tree: Tree, sites: Sequence[Site], flow: Flow) -> tuple[Trace, ...]:
         if not watch.chose:
             break
     begun = {trace[:length] for trace in found for length in range(1, len(trace))}
-    return tuple(trace for trace in found if trace not in begun)
+    return Traces(tuple(t for t in found if t not in begun), tuple(t for t in found if t in begun))
 
 
 def in_order(found: Sequence[Trace], sites: Sequence[Site]) -> tuple[Site, ...] | None:
