@@ -1,6 +1,6 @@
 """What a person is told about a broken rule of the slot protocol: the rule, both places, the path, the lever."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 
 from pto_buf.dialect.table.row import Role
@@ -58,6 +58,11 @@ class Complaints:
     def has_wrong_index(self, slots: SlotSet) -> bool:
         """Whether an access of the set names no slot: what it would have read or written is not known."""
         return any(key[0] == INDEX_OUT_OF_RANGE and key[2] == slots.key for key in self._found)
+
+    def as_written(self, site: SiteKey) -> Hashable:
+        """Equal for an access and its copies: a schedule copies the body of a loop, and each copy keeps its place."""
+        op = self._op(site)
+        return site if op.place is None else (op.place, op.name, site.access)
 
     def _add(
         self,

@@ -1,6 +1,6 @@
 """The typestate of the slots of one set: what each access and each release does to it, and which rule it breaks."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pto_buf.dialect.table.row import Role
@@ -36,7 +36,8 @@ class Rules:
         self._loops = dict(loops_of_ops(self.block))
         self._named = last_names(self.block)
         self._all_named = frozenset(name for node in self.block for name in names_in(node))
-        self._read: dict[SiteKey, None] = {}
+        self._read: set[Hashable] = set()
+        """The writes, as written by a person, of which a lease is read."""
         self._overwritten: dict[tuple[SiteKey, SiteKey], Witness] = {}
         self._takeovers: dict[tuple[int, SiteKey], Witness] = {}
         """By the writer of a value and the write that took its slot over: the first path on which it did."""
@@ -46,7 +47,7 @@ class Rules:
         if self.complaints.has_wrong_index(self.slots):
             return
         for (opener, writer), witness in self._overwritten.items():
-            if opener not in self._read and not self.slots.owned:
+            if self.complaints.as_written(opener) not in self._read and not self.slots.owned:
                 self.complaints.never_read(self.slots, opener, writer, witness)
 
     # --- loops and scopes ---
@@ -196,7 +197,7 @@ class Rules:
             self.flow.origin(site, lease.origin)
             if access.role is not Role.READ:
                 return lease
-            self._read[lease.opener] = None
+            self._read.add(self.complaints.as_written(lease.opener))
             return lease if lease.read else lease._replace(read=True)
 
         return state.held.changed(slot, used)
