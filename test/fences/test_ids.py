@@ -2,7 +2,7 @@
 
 import pytest
 
-from pto_buf.fences.ids import Lanes, Return, Shortage, missing_returns, number_events
+from pto_buf.fences.ids import Lanes, Return, Shortage, missing_returns, number_events, surely_enough
 from pto_buf.fences.reduction import Body, Nest, Signal
 from pto_buf.hw import EVENT_IDS, Pipe
 
@@ -41,6 +41,13 @@ def test_reserved_ids_are_left_alone():
     reserved = frozenset({(Pipe.MTE2, Pipe.V, 0), (Pipe.MTE2, Pipe.V, 3)})
     assert number_events([ahead(2), ahead(1)], in_loop(2), reserved) == {0: 1, 1: 4}
     assert number_events([ahead(8)], in_loop(1), reserved) == Shortage(Pipe.MTE2, Pipe.V, 8)
+
+
+def test_counting_is_enough_only_where_nothing_is_reserved():
+    events = [ahead(3), ahead(5, Pipe.MTE1), Lanes(Pipe.V, Pipe.MTE2, 8)]
+    assert surely_enough(events, frozenset({(Pipe.MTE1, Pipe.V, 0)}))
+    assert not surely_enough(events, frozenset({(Pipe.MTE2, Pipe.V, 0)}))
+    assert not surely_enough([*events, ahead(1)], NONE)
 
 
 def test_too_many_lanes_are_a_shortage_with_its_number():

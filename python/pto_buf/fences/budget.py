@@ -8,13 +8,13 @@ over by handshake. Whatever is given up is said.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pto_buf.fences.actions import Action, PlannedEvent, Planner
 from pto_buf.fences.groups import Member, RingGroup, joined, ring_groups
-from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events
+from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events, surely_enough
 from pto_buf.fences.implied import implied, remaining
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.merge import Merge, Merger
@@ -233,13 +233,13 @@ def _keeps_promise(fences: PoolFences, placed: Placed) -> bool:
 
 def _shortage(planner: Planner, tree: Tree, reserved: Reserved, reduce: bool) -> Shortage | None:
     """How far the ids are too few. Marks what others imply, or adds the returns, where that makes them enough."""
-    short = _numbered(planner.events, planner.actions, tree, reserved)
-    if not isinstance(short, Shortage):
+    short = _short(planner.events, planner.actions, tree, reserved)
+    if short is None:
         return None
     found = implied(tree, planner.events, planner.actions) if reduce else None
     if found is not None and found.any:
-        short = _numbered(planner.events, found.actions, tree, reserved)
-        if not isinstance(short, Shortage):
+        short = _short(planner.events, found.actions, tree, reserved)
+        if short is None:
             planner.actions = list(found.actions)
             return None
     kept, lanes, body = _reduced(planner.events, planner.actions, tree)
@@ -248,8 +248,7 @@ def _shortage(planner: Planner, tree: Tree, reserved: Reserved, reduce: bool) ->
         return short
     for missing in returns:
         planner.come_back(kept[missing.waited], kept[missing.set_again])
-    again = _numbered(planner.events, planner.actions, tree, reserved)
-    return again if isinstance(again, Shortage) else None
+    return _short(planner.events, planner.actions, tree, reserved)
 
 
 def reduced(
@@ -258,18 +257,26 @@ def reduced(
     """A plan with marks on all that others imply, if the ids still suffice: what is left may tell less of when an id
     serves again. Events of which that could not be shown for every run say so."""
     found = implied(tree, events, actions)
-    if found.any and isinstance(_numbered(events, found.actions, tree, reserved), Shortage):
+    if found.any and _short(events, found.actions, tree, reserved) is not None:
         return events, actions
     doubt = "some of it is not needed in trial runs, which could not be shown for every run"
     doubtful = {number: replace(events[number], why=f"{events[number].why}; {doubt}") for number in found.doubtful}
     return [doubtful.get(number, event) for number, event in enumerate(events)], found.actions
 
 
-def _numbered(
+def _short(
     events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, reserved: Reserved
-) -> Mapping[int, int] | Shortage:
+) -> Shortage | None:
+    """How far the ids are too few for the events that reduction will leave."""
+    if surely_enough([_lanes_of(event) for event in events], reserved):
+        return None
     _, lanes, body = _reduced(events, actions, tree)
-    return number_events(lanes, body, reserved)
+    found = number_events(lanes, body, reserved)
+    return found if isinstance(found, Shortage) else None
+
+
+def _lanes_of(event: PlannedEvent) -> Lanes:
+    return Lanes(event.src, event.dst, event.lanes)
 
 
 def _reduced(
@@ -284,7 +291,7 @@ def _reduced(
     gone = {dropped.event for dropped in droppable(ends, body, keep)}
     kept = [number for number in range(len(events)) if number not in gone and number in used]
     place = {number: index for index, number in enumerate(kept)}
-    lanes = [Lanes(events[number].src, events[number].dst, events[number].lanes) for number in kept]
+    lanes = [_lanes_of(events[number]) for number in kept]
     return kept, lanes, body if len(kept) == len(events) else _without(body, place)
 
 

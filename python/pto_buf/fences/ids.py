@@ -6,6 +6,7 @@ Events of one source get ids apart from one another while those last, so that th
 hardware tells flags apart by source and id alone; after that ids are counted for each pair of pipes.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -33,6 +34,14 @@ class Shortage:
     src: Pipe
     dst: Pipe
     wanted: int
+
+
+def surely_enough(events: Sequence[Lanes], reserved: Reserved) -> bool:
+    """Whether counting them is enough to know that there are ids for these events, and so for any of them alone."""
+    wanted = Counter[Pipe]()
+    for event in events:
+        wanted[event.src] += event.lanes
+    return all(lanes <= EVENT_IDS for lanes in wanted.values()) and not any(src in wanted for src, _, _ in reserved)
 
 
 def number_events(events: Sequence[Lanes], body: Body, reserved: Reserved) -> Mapping[int, int] | Shortage:
