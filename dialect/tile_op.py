@@ -187,7 +187,7 @@ class TileOp(IRDLOperation, VerifiedBySignature):
         parser.parse_keyword("outs")
         outs, _ = cls.parse_group(parser)
         attributes = {**inner, **parser.parse_optional_attr_dict()}
-        if not any(row.attrs for row in cls.ROWS):
+        if not _has_attributes(cls):
             return ins, outs, attributes
         for attr in (attr for row in cls.ROWS for attr in row.attrs):
             if attr.alias is not None and attr.alias in attributes:
@@ -329,6 +329,11 @@ def _form(op: type[TileOp], ins: _Types, outs: _Types, attributes: _Named, const
 def _keywords(op: type[TileOp]) -> tuple[str, ...]:
     """The words that stand before inputs of their own."""
     return tuple(dict.fromkeys(one.keyword for row in op.ROWS for one in row.ins if one.keyword is not None))
+
+
+@cache
+def _has_attributes(op: type[TileOp]) -> bool:
+    return any(row.attrs for row in op.ROWS)
 
 
 _NO_TMP = "no_tmp"

@@ -33,22 +33,20 @@ KINDS: Mapping[str, MLIRTokenKind] = {str(mark): kind for mark, kind in KIND_BY_
 class QuickToken(Token[MLIRTokenKind, str]):
     """A token that knows its text, and makes its span only when somebody asks for it, which is hardly ever."""
 
+    text: str = ""
+    """The token as it is written."""
+
     def __init__(self, kind: MLIRTokenKind, start: int, end: int, text: str, input: Input[str]):
         self.kind = kind
         self.start = start
         self.end = end
-        self._text = text
+        self.text = text  # pyright: ignore[reportIncompatibleMethodOverride]
         self.input = input
 
     @property
     def span(self) -> Span[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Where it stands."""
         return Span(self.start, self.end, self.input)
-
-    @property
-    def text(self) -> str:
-        """The token as it is written."""
-        return self._text
 
 
 class QuickLexer(MLIRLexer):

@@ -5,7 +5,6 @@ What they take, and what they say when they do not, is as in xDSL.
 
 import re
 from functools import lru_cache
-from typing import cast
 
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, IntegerType
 from xdsl.ir import Attribute, SSAValue
@@ -27,20 +26,18 @@ def _integer_type(name: str) -> IndexType | IntegerType:
 class QuickOperand(UnresolvedOperand):
     """The use of a value, whose name is cut out of the text once, and its span only when somebody asks for it."""
 
+    operand_name: str = ""
+    """The name, without what marks it as one."""
+
     def __init__(self, token: QuickToken):
         self.index = 0
+        self.operand_name = token.text[1:]  # pyright: ignore[reportIncompatibleMethodOverride]
         self._token = token
-        self._name = token.text[1:]
 
     @property
     def span(self) -> Span[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Where it stands."""
         return self._token.span
-
-    @property
-    def operand_name(self) -> str:
-        """The name, without what marks it as one."""
-        return self._name
 
 
 class QuickParser(Parser):
@@ -53,7 +50,7 @@ class QuickParser(Parser):
     @property
     def token(self) -> QuickToken:
         """The token that is read next."""
-        return cast(QuickToken, self._parser_state.current_token)
+        return self._parser_state.current_token  # pyright: ignore[reportReturnType]
 
     @property
     def pos(self) -> int:
@@ -65,7 +62,7 @@ class QuickParser(Parser):
         token = state.current_token
         assert expected_kind is None or token.kind is expected_kind
         state.current_token = state.lexer.lex()
-        return cast(QuickToken, token)
+        return token  # pyright: ignore[reportReturnType]
 
     def _parse_optional_token(self, expected_kind: MLIRTokenKind) -> QuickToken | None:
         return self._consume_token() if self._parser_state.current_token.kind is expected_kind else None
@@ -149,4 +146,8 @@ class QuickParser(Parser):
             value = values[operand.index]
             if value.type is type or value.type == type:
                 return value
+        return self.resolve_unusual_operand(operand, type)
+
+    def resolve_unusual_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:
+        """As `resolve_operand`, for a name that stands for no value of that type yet."""
         return super().resolve_operand(operand, type)

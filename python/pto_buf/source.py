@@ -168,12 +168,12 @@ class LocatedParser(QuickParser):
         self._name_start = self.pos
         return results
 
-    def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue[Any]:
+    def resolve_unusual_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue[Any]:
         """As xDSL's, but remembers where a value that is not defined yet was used first."""
         name = operand.operand_name
         if name not in self.ssa_values:
             self._first_use.setdefault(name, operand.span)
-        return super().resolve_operand(operand, type)
+        return super().resolve_unusual_operand(operand, type)
 
     def parse_optional_region(self, arguments: Sequence[QuickParser.Argument] | None = None) -> Region | None:
         """As xDSL's, but at most MAX_NESTING of them inside one another."""
