@@ -49,8 +49,10 @@ class _Flag(IRDLOperation, VerifiedBySignature):
     src = prop_def(PipeAttr)
     dst = prop_def(PipeAttr)
 
-    def _print_pipes(self, printer: Printer) -> None:
-        printer.print_string(f"[<{self.src.data.pto}>, <{self.dst.data.pto}>, ")
+    @property
+    def pipes(self) -> str:
+        """Both pipes, as they are written."""
+        return f"<{self.src.data.pto}>, <{self.dst.data.pto}>"
 
 
 @cache
@@ -77,8 +79,7 @@ class _StaticFlag(_Flag):
         return cls.create(properties={"src": src, "dst": dst, "event": event}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        self._print_pipes(printer)
-        printer.print_string(f"<EVENT_ID{self.event.data}>]")
+        printer.print_string(f"[{self.pipes}, <EVENT_ID{self.event.data}>]")
         printer.print_op_attributes(self.attributes)
 
 
@@ -101,7 +102,7 @@ class _DynamicFlag(_Flag):
         return cls.create(operands=[event], properties={"src": src, "dst": dst}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:
-        self._print_pipes(printer)
+        printer.print_string(f"[{self.pipes}, ")
         printer.print_ssa_value(self.event)
         printer.print_string("]")
         printer.print_op_attributes(self.attributes)

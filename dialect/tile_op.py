@@ -237,7 +237,7 @@ class TileOp(IRDLOperation, VerifiedBySignature):
         self._print_group(printer, self.spelt_ins(row), self.ins, row if row.inner_attrs else None)
         printer.print_string(" outs")
         self._print_group(printer, row.outs, self.outs, None)
-        if not row.inner_attrs:
+        if self.attributes and not row.inner_attrs:
             printer.print_op_attributes(self._ordered_attributes())
 
     def _print_inner(self, printer: Printer, row: OpRow) -> None:
@@ -265,7 +265,7 @@ class TileOp(IRDLOperation, VerifiedBySignature):
         if inner is not None:
             self._print_inner(printer, inner)
         printer.print_string(" : ")
-        printer.print_list(together, lambda value: printer.print_attribute(value.type))
+        printer.print_list(_types(together), printer.print_attribute)
         if tail is not None:
             printer.print_string(", ")
             printer.print_attribute(tail)

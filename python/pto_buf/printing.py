@@ -23,11 +23,15 @@ class RememberingPrinter(Printer):
             super().print_string(text, indent=indent)
             return
         self._current_column += len(text)
-        self._write(text)
+        self.stream.write(text)
 
     def print_ssa_value(self, value: SSAValue) -> str:
         """As xDSL's, but `x_1` as a name of its own and the second value called `x` never get one name."""
-        if value not in self._ssa_values and (hint := value.name_hint):
+        known = self._ssa_values.get(value)
+        if known is not None:
+            self.print_string(f"%{known}")
+            return known
+        if hint := value.name_hint:
             names = self.ssa_names
             count = names.get(hint, 0)
             while (name := f"{hint}_{count}" if count else hint) in names and count:
@@ -50,13 +54,12 @@ class RememberingPrinter(Printer):
 
     def print_attribute(self, attribute: Attribute) -> None:
         """As xDSL's, from memory where possible."""
-        if not isinstance(attribute, TypeAttribute):
-            super().print_attribute(attribute)
-            return
         known = self._texts.get(id(attribute))
         if known is None:
-            known = attribute, str(attribute)
-            self._texts[id(attribute)] = known
+            if not isinstance(attribute, TypeAttribute):
+                super().print_attribute(attribute)
+                return
+            known = self._texts[id(attribute)] = attribute, str(attribute)
         self.print_string(known[1])
 
 
