@@ -22,14 +22,14 @@ class SlotOp(TileOp):
     def spelt_ins(cls, row: OpRow) -> tuple[Operand, ...]:
         return row.into_ins
 
-
-class _Writes(SlotOp):
-    """An op that leaves values in slots: what the table sees of these is what is written, be it less than the slot."""
-
     @property
     def written(self) -> tuple[tuple[int, OpResult], ...]:
         """The outputs that hold a value: the position of each among `outs`, and the value."""
-        raise NotImplementedError
+        return ()
+
+
+class _Writes(SlotOp):
+    """An op that leaves values in slots: what the table sees of these is what is written, be it less than the slot."""
 
     def out_types(self) -> tuple[Attribute, ...]:
         types = list(super().out_types())

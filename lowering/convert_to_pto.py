@@ -7,7 +7,7 @@ its lane is constant, and a computed one elsewhere.
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from typing import Any, ClassVar, cast
 
 from xdsl.context import Context
 from xdsl.dialects.arith import AddiOp, IndexCastOp, MuliOp
@@ -45,6 +45,9 @@ class ConvertToPtoPass(ModulePass):
             _Conversion(function, target).run()
 
 
+_Converter = Callable[[Any], None]
+
+
 class _Conversion:
     def __init__(self, function: FuncOp, target: Target):
         self.function = function
@@ -60,31 +63,38 @@ class _Conversion:
         """Where the first flag with a computed number stands, and between which pipes."""
         self.last_alloc: Operation | None = None
         """The tiles at constant addresses stand behind this op, in the order in which they are asked for."""
-        self.converters: Mapping[type[Operation], Callable[[Operation], None]] = {
+        self.converters: dict[type[Operation], _Converter] = {}
+
+    def run(self) -> None:
+        ops = list(ops_in(self.function))
+        allocs = list(ops_of(self.function, AllocSlotsOp))
+        events = list(ops_of(self.function, EventOp))
+        self.last_alloc = allocs[-1] if allocs else None
+        for op in ops:
+            kind = type(op)
+            if kind not in self.converters:
+                self.converters[kind] = self._converter(kind)
+            self.converters[kind](op)
+        self._keep_static_flag()
+        for op in (*events, *allocs):
+            _remove(op)
+        for note in NOTES:
+            self.function.attributes.pop(note, None)
+
+    def _converter(self, kind: type[Operation]) -> "_Converter":
+        """What converts the ops of one class: each class is asked once for those that it is made from."""
+        if issubclass(kind, ElementOp):
+            return self._element
+        if issubclass(kind, SlotOp):
+            return self._tile_op
+        own: Mapping[type[Operation], _Converter] = {
             SlotSelectOp: self._select,
             ReleaseOp: _remove,
             SetOp: self._flag,
             WaitOp: self._flag,
             ForOp: _forget_stage,
         }
-
-    def run(self) -> None:
-        ops = list(ops_in(self.function))
-        allocs = [op for op in ops if isinstance(op, AllocSlotsOp)]
-        events = [op for op in ops if isinstance(op, EventOp)]
-        self.last_alloc = allocs[-1] if allocs else None
-        for op in ops:
-            if (convert := self.converters.get(type(op))) is not None:
-                convert(op)
-            elif isinstance(op, ElementOp):
-                self._element(op)
-            elif isinstance(op, SlotOp):
-                self._tile_op(op)
-        self._keep_static_flag()
-        for op in (*events, *allocs):
-            _remove(op)
-        for note in NOTES:
-            self.function.attributes.pop(note, None)
+        return own.get(kind, _leave)
 
     # --- slots ---
 
@@ -175,8 +185,8 @@ class _Conversion:
             position = next(i for i, operand in enumerate(row.ins) if operand.name == row.accumulates)
             ins.insert(position, outs[0])
         place = _Before(op)
-        written = op.written if isinstance(op, IntoOp | IntoManyOp) else ()
-        extents = iter(op.valid if isinstance(op, IntoOp | IntoManyOp) else ())
+        written = op.written
+        extents = iter(op.valid if written and isinstance(op, IntoOp | IntoManyOp) else ())
         for position, value in written:
             outs[position] = self._written_tile(value, outs[position], extents, place)
         place(build(TILE_OPS[row.mnemonic], [ins, outs], (), op.attributes))
@@ -284,6 +294,10 @@ class _Before:
 def _remove(op: Operation) -> None:
     op.detach()
     op.erase()
+
+
+def _leave(op: Operation) -> None:
+    pass
 
 
 def _forget_stage(loop: Operation) -> None:

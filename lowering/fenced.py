@@ -1,13 +1,15 @@
 """Reading fenced `ptobuf` for the reasoning that needs no IR: events, and what stands between their sets and waits."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from pto_buf.dialect.cross_core import CoreSignalOp, SyncAllOp
+from pto_buf.dialect.groups import operands_of
 from pto_buf.dialect.pto import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import TileOp, target_of
@@ -71,6 +73,21 @@ def _flags_of(op: Operation) -> Reserved:
             return frozenset()
 
 
+_Read = Callable[[Any], Item | None]
+
+
+def _barrier(op: BarrierOp) -> Item | None:
+    return Everything() if op.pipe.data is Pipe.ALL else None
+
+
+def _of_others(op: Operation) -> Item:
+    return Work(tuple(Pipe))  # what it orders is not looked at: nothing is moved over it
+
+
+def _nothing(op: Operation) -> None:
+    return None
+
+
 @dataclass
 class _Reader:
     """Reads off the IR what reduction needs to know of it."""
@@ -79,29 +96,43 @@ class _Reader:
     numbers: Mapping[SSAValue, int]
     lanes: dict[SSAValue, Hashable] = field(default_factory=dict[SSAValue, Hashable])
     classes: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
+    readers: dict[type[Operation], _Read] = field(default_factory=dict[type[Operation], _Read])
 
     def body(self, block: Block) -> Body:
         return tuple(item for op in block.ops if (item := self._item(op)) is not None)
 
     def _item(self, op: Operation) -> Item | None:
         kind = type(op)
-        if kind is SetOp or kind is WaitOp:  # most ops are, and neither has subclasses
-            event, lane = op.operands
-            return Signal(self.numbers[event], kind is SetOp, self._lane(lane))
-        match op:
-            case TileOp():
-                return Work(op.form(self.target).pipes)
-            case BarrierOp():
-                return Everything() if op.pipe.data is Pipe.ALL else None
-            case CoreSignalOp() | SyncAllOp() | SetFlagOp() | WaitFlagOp() | SetFlagDynOp() | WaitFlagDynOp():
-                return Work(tuple(Pipe))  # what it orders is not looked at: nothing is moved over it
-            case ForOp() | WhileOp() | IfOp():
-                bodies = tuple(self.body(block) for region in op.regions for block in region.blocks)
-                if isinstance(op, IfOp) and len(bodies) == 1:
-                    bodies = (*bodies, ())
-                return Nest(not isinstance(op, IfOp), bodies)
-            case _:
-                return None
+        if kind not in self.readers:
+            self.readers[kind] = self._reader(kind)
+        return self.readers[kind](op)
+
+    def _reader(self, kind: type[Operation]) -> "_Read":
+        """What reads the ops of one class: each class is asked once for those that it is made from."""
+        if issubclass(kind, SetOp | WaitOp):
+            return self._signal
+        if issubclass(kind, TileOp):
+            return self._work
+        if issubclass(kind, BarrierOp):
+            return _barrier
+        if issubclass(kind, CoreSignalOp | SyncAllOp | SetFlagOp | WaitFlagOp | SetFlagDynOp | WaitFlagDynOp):
+            return _of_others
+        if issubclass(kind, ForOp | WhileOp | IfOp):
+            return self._nest
+        return _nothing
+
+    def _signal(self, op: SetOp | WaitOp) -> Item:
+        event, lane = operands_of(op)
+        return Signal(self.numbers[event], type(op) is SetOp, self._lane(lane))
+
+    def _work(self, op: TileOp) -> Item:
+        return Work(op.form(self.target).pipes)
+
+    def _nest(self, op: ForOp | WhileOp | IfOp) -> Item:
+        bodies = tuple(self.body(block) for region in op.regions for block in region.blocks)
+        if isinstance(op, IfOp) and len(bodies) == 1:
+            bodies = (*bodies, ())
+        return Nest(not isinstance(op, IfOp), bodies)
 
     def _lane(self, value: SSAValue) -> Hashable:
         """A name that equal computations of one lane share."""
