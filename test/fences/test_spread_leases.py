@@ -1,5 +1,7 @@
 """Leases that go from loop to loop, that several loops or a `while` carry, or that several trips read: all in lanes."""
 
+from collections.abc import Callable
+
 import pytest
 from pytest import MonkeyPatch
 from xdsl.dialects.func import FuncOp
@@ -79,21 +81,44 @@ def over_the_border() -> SlotText:
     return kernel
 
 
+def over_the_border_by_arms() -> SlotText:
+    """The same; that trip loads in an arm of its own."""
+    kernel = SlotText(P=3)
+    with kernel.when("0 < n"):
+        kernel.load("P[0]")
+    with kernel.loop("i", 0, "n"), kernel.loop("j", 0, 4):
+        with kernel.when("j < 3"):
+            kernel.load("P[(i * 4 + j + 1) % 3]", row="i * 4 + j + 1")
+        with kernel.otherwise(), kernel.when("i + 1 < n"):
+            kernel.load("P[(i * 4 + j + 1) % 3]", row="i * 4 + j + 1")
+        kernel.store("P[(i * 4 + j) % 3]", row="i * 4 + j")
+    return kernel
+
+
 @pytest.mark.parametrize(
     "compiled",
-    [groups(3, 6), groups(2, 5), prefetch_in_while(), window(3), window(4), window(5)],
+    [
+        lambda: groups(3, 6),
+        lambda: groups(2, 5),
+        prefetch_in_while,
+        lambda: window(3),
+        lambda: window(4),
+        lambda: window(5),
+    ],
     ids=["groups", "groups of five slots", "while", "window of 3", "window of 4", "window of 5"],
 )
-def test_no_more_is_ordered_than_the_data_ask_for(compiled: Compiled):
-    function = kernel_of(compiled.module)
+def test_no_more_is_ordered_than_the_data_ask_for(compiled: Callable[[], Compiled]):
+    module = compiled().module
+    function = kernel_of(module)
     for n in (0, 1, 2, 3, 5):
         found = closures(function, {"n": n})
         assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
-        assert wrong_runs(compiled.module, {"n": n}) == []
+        assert wrong_runs(module, {"n": n}) == []
 
 
-def test_a_prefetch_over_the_border_of_loops_has_a_lane_for_each_slot():
-    compiled = compile_module(over_the_border().module(), PipelineOptions(check=False, fail_on_lost_overlap=True))
+@pytest.mark.parametrize("kernel", [over_the_border, over_the_border_by_arms], ids=["one arm", "two arms"])
+def test_a_prefetch_over_the_border_of_loops_has_a_lane_for_each_slot(kernel: Callable[[], SlotText]):
+    compiled = compile_module(kernel().module(), PipelineOptions(check=False, fail_on_lost_overlap=True))
     assert {event.event.type.data.lanes for event in ops_in(compiled.fenced) if isinstance(event, EventOp)} == {3}
     for n in (0, 1, 2, 3):
         assert wrong_runs(compiled.module, {"n": n}) == []

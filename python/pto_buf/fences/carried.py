@@ -17,8 +17,15 @@ from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Loop, While
 from pto_buf.slots.terms import Term
 
-_Group = tuple[int | None, Term, Pipe]
-"""The block of the loop that they are in, if they are in it, slot index, pipe: accesses that one piece covers."""
+
+class _Group(NamedTuple):
+    """What the accesses that one piece covers have in common."""
+
+    inside: int | None
+    """The block of the loop that they are in, if they are in it."""
+    block: int | None
+    term: Term
+    pipe: Pipe
 
 
 def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Shape]:
@@ -36,14 +43,20 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
     phase = {site.key: number for number, run in enumerate(runs) for site in run}
     for carrier in _carriers(component, around, tree, flow):
         bodies = () if carrier is None else tree.inner[carrier.key]
-        for deep in (False, True):
-            parts = [part for number, run in enumerate(runs) for part in _parts(number, run, bodies, deep, found.whole)]
-            if not all(lane_is_known(part.piece.lane, part.piece.span, tree) for part in parts):
-                continue
-            pieces = tuple(part.piece for part in parts)
-            for tried in dict.fromkeys((pieces, _uneven(parts, runs, found))):
-                shape = Shape(signature, tried, phase, around, carried=True)
-                yield from _closed(shape, carrier, component.sites[0].access.slots.count)
+        even: dict[tuple[Piece, ...], None] = {}
+        uneven: dict[tuple[Piece, ...], None] = {}
+        for deep, apart in ((False, False), (True, False), (False, True)):
+            parts = [
+                part
+                for number, run in enumerate(runs)
+                for part in _parts(number, run, bodies, found.whole, deep=deep, apart=apart)
+            ]
+            if all(lane_is_known(part.piece.lane, part.piece.span, tree) for part in parts):
+                even[tuple(part.piece for part in parts)] = None
+                uneven[_uneven(parts, runs, found)] = None
+        for pieces in even | uneven:
+            shape = Shape(signature, pieces, phase, around, carried=True)
+            yield from _closed(shape, carrier, component.sites[0].access.slots.count)
 
 
 def _carriers(
@@ -87,33 +100,37 @@ class _Part(NamedTuple):
 
 
 def _parts(
-    number: int, run: Sequence[Site], bodies: Sequence[int], deep: bool, found: Sequence[Trace]
+    number: int, run: Sequence[Site], bodies: Sequence[int], found: Sequence[Trace], *, deep: bool, apart: bool
 ) -> Iterator[_Part]:
     """Pieces for each slot index and pipe, in the loop's body and outside of it.
 
-    The first phase stands where its write does, since only a write that runs opens a lease; a later one stands
-    in the body itself (so that every trip hands on), or, if `deep`, where its accesses do. Where a pipe meets a lease
-    of one phase at several indices, it takes over at the first and hands on at the last.
+    The first phase stands where its write does, since only a write that runs opens a lease: where all writes of one
+    index do, or, if `apart`, one piece for those of each block. A later phase stands in the body itself (so that every
+    trip hands on), or, if `deep`, where its accesses do. Where a pipe meets a lease of one phase at several indices, it
+    takes over at the first and hands on at the last.
     """
     groups: dict[_Group, list[Site]] = {}
     for site in run:
         inside = next((step.block for step in site.path if step.block in bodies), None)
         for pipe in site.op.pipes:
-            groups.setdefault((inside, site.access.term, pipe), []).append(site)
+            block = site.path[-1].block if apart and number == 0 else inside
+            groups.setdefault(_Group(inside, block, site.access.term, pipe), []).append(site)
     for group, sites in groups.items():
         block = common_block([site.path for site in sites])
-        if group[0] is not None and number > 0 and not deep:
-            block = group[0]
+        if group.inside is not None and number > 0 and not deep:
+            block = group.inside
         half = _half(group, groups, found)
         if half is not None:
-            piece = Piece(number, group[2], span_in(block, sites), sites[0], half=half)
-            yield _Part(piece, frozenset(site.key for site in sites), group[0] is not None)
+            piece = Piece(number, group.pipe, span_in(block, sites), sites[0], half=half)
+            yield _Part(piece, frozenset(site.key for site in sites), group.inside is not None)
 
 
 def _half(group: _Group, groups: dict[_Group, list[Site]], found: Sequence[Trace]) -> Half | None:
     """What the pipe does here: by the leases that meet it both here and elsewhere in the phase."""
     mine = {site.key for site in groups[group]}
-    others = {site.key for other, sites in groups.items() if other != group and other[2] is group[2] for site in sites}
+    others = {
+        site.key for other, sites in groups.items() if other != group and other.pipe is group.pipe for site in sites
+    }
     first = last = True
     for trace in found:
         here = [at for at, key in enumerate(trace) if key in mine]
