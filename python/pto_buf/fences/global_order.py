@@ -1,17 +1,20 @@
 """Which accesses to global memory the fences of a plan leave unordered though their bytes may overlap.
 
-Found on small runs: the plan is replayed in issue order, the windows of each trip are compared with the arguments left
-open, and a pair counts as ordered where the pipe of the later one knows the earlier one to be over. What is found gets
-a fence; that none is missing for other numbers is proven on the output, by the checker.
+Found on small runs, and on runs that are so long that windows come to overlap: the plan is replayed in issue order, the
+windows of each trip are compared with the arguments left open, and a pair counts as ordered where the pipe of the later
+one knows the earlier one to be over. What is found gets a fence; that none is missing for other numbers is proven on
+the output, by the checker.
 """
 
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
+from pto_buf.fences.meetings import Meeting
 from pto_buf.fences.replay import Gaps, Replay, gaps_of
-from pto_buf.fences.runs import numbers
+from pto_buf.fences.runs import NOTHING, Given, always, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.windows import Box, Boxes, Cell, Cells, Pair, Window, Windows
 from pto_buf.hw import Pipe
@@ -37,17 +40,20 @@ def watch(
     events: Sequence[PlannedEvent],
     actions: Sequence[Action],
     windows: Windows,
+    met: Sequence[Meeting],
     in_order: Set[Pipe],
 ) -> Watched:
-    """Replays a plan. Pipes in `in_order` need no barrier between dependent ops."""
+    """Replays a plan, also with the numbers of meetings. Pipes in `in_order` need no barrier between dependent ops."""
     found: dict[int, set[Pair]] = {}
     told: dict[str, int] = {}
     lucky: set[tuple[int, Pair]] = set()
     loose: set[tuple[int, Pair]] = set()
     involved = _involved(tree, windows)
     gaps = gaps_of(actions)
-    for unknown in numbers(tree, tree.sites, _compared(tree)):
-        run = _Watch(tree, events, gaps, unknown, windows, in_order, involved)
+    small = ((unknown, NOTHING) for unknown in numbers(tree, tree.sites, _compared(tree)))
+    meeting = dict.fromkeys(one.given for one in met if one.trips <= _MOST_TRIPS)
+    for unknown, given in chain(small, ((always(0), given) for given in islice(meeting, _MOST_RUNS))):
+        run = _Watch(tree, events, gaps, unknown, windows, in_order, involved, given)
         if run.go() or run.tired:
             for array, pairs in run.found.items():
                 found.setdefault(array, set()).update(pairs)
@@ -57,9 +63,20 @@ def watch(
                 told[events[event].name] = told.get(events[event].name, 0) + waits
         if not run.chose:
             break
+    for one in met:
+        if one.trips > _MOST_TRIPS:
+            found.setdefault(one.array, set()).update(one.pairs(in_order))
     for array, pair in sorted(lucky & loose, key=lambda entry: (entry[0], entry[1].earlier, entry[1].later)):
         found.setdefault(array, set()).add(pair)
     return Watched({array: frozenset(found[array]) for array in sorted(found)}, told)
+
+
+_MOST_TRIPS = 1024
+"""Where it takes more trips until two operations overlap, they are taken to be unordered then."""
+
+
+_MOST_RUNS = 16
+"""Of runs in which operations come to overlap."""
 
 
 def _compared(tree: Tree) -> list[int]:
@@ -123,8 +140,9 @@ class _Watch(Replay):
         windows: Windows,
         in_order: Set[Pipe],
         involved: Set[int],
+        given: Given,
     ):
-        super().__init__(tree, events, gaps, unknown)
+        super().__init__(tree, events, gaps, unknown, given)
         self.windows = windows
         self.in_order = in_order
         self.found: dict[int, set[Pair]] = {}

@@ -10,8 +10,9 @@ from pto_buf.fences.budget import fit_ids, reduced
 from pto_buf.fences.global_order import watch
 from pto_buf.fences.ids import Reserved
 from pto_buf.fences.loss import Lost
+from pto_buf.fences.meetings import meetings
 from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
-from pto_buf.fences.tree import Site, Tree, build_tree, build_trees
+from pto_buf.fences.tree import Site, Step, Tree, build_tree, build_trees
 from pto_buf.fences.windows import Pair, Windows
 from pto_buf.hw import Pipe, Target
 from pto_buf.slots.compare import Equality, compare
@@ -62,9 +63,10 @@ def _whole_plan(program: Program, tree: Tree, context: "_Context", windows: Wind
     if not windows:
         return plan
     in_order = context.target.ordered_pipes
+    met = tuple(meetings(tree, windows))
     pairs: dict[int, frozenset[Pair]] = {}
     while True:
-        watched = watch(tree, plan.events, plan.actions, windows, in_order)
+        watched = watch(tree, plan.events, plan.actions, windows, met, in_order)
         more = {array: pairs.get(array, frozenset()) | new for array, new in watched.pairs.items()}
         if all(more[array] == pairs.get(array) for array in more):
             lost = [one for fences in plan.arrays if (one := lost_on(fences, watched.told)) is not None]
@@ -146,18 +148,18 @@ class _Order:
         return tuple(placed.phase.get(site.key) for placed in fences.rings)
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
-        if not carried and self._in_other_slot(earlier, later):
+        shared = tuple(step for step, also in zip(earlier.path, later.path, strict=False) if step == also)
+        if not carried and self._in_other_slot(earlier, later, shared):
             return False
-        around = self.tree.loops_around(earlier.path)
+        around = self.tree.loops_around(shared)
         return self.fenced[self.storage(earlier)].must_wait(earlier, later, carried, around)
 
-    def _in_other_slot(self, earlier: Site, later: Site) -> bool:
+    def _in_other_slot(self, earlier: Site, later: Site, shared: tuple[Step, ...]) -> bool:
         """Whether two accesses in one trip of all loops around both are known to touch two slots of a set."""
         one, other = earlier.access, later.access
         if one.slots.key != other.slots.key or one.term == other.term:
             return False
-        path = [step for step, also in zip(earlier.path, later.path, strict=False) if step == also]
-        around = [node for step in path if isinstance(node := self.tree.node(step), Loop | While)]
+        around = [node for step in shared if isinstance(node := self.tree.node(step), Loop | While)]
         key = one.term, other.term, tuple(loop.key for loop in around)
         if key not in self.apart:
             self.apart[key] = compare(one.term, other.term, around) is Equality.DIFFERENT

@@ -95,7 +95,7 @@ class PoolFences:
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...], around: Sequence[int]) -> bool:
         """Whether `later` conflicts with `earlier`, and no flag between them proves the earlier one complete.
 
-        `carried`: the loops whose back edge lies between. `around`: those around `earlier`, outermost first.
+        `carried`: the loops whose back edge lies between. `around`: those around both, outermost first.
         """
         if not (earlier.access.role.writes or later.access.role.writes) or apart(earlier, later):
             return False

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pto_buf.fences.actions import Action, PlannedEvent, Rank
 from pto_buf.fences.outline import in_order
-from pto_buf.fences.runs import Run
+from pto_buf.fences.runs import NOTHING, Given, Run
 from pto_buf.fences.tree import Tree
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Loop, Node
@@ -16,8 +16,10 @@ Clock = dict[Pipe, int]
 class Replay(Run):
     """Counts the operations of each pipe, and follows what each pipe knows to be over."""
 
-    def __init__(self, tree: Tree, events: Sequence[PlannedEvent], gaps: "Gaps", unknown: Iterator[int]):
-        super().__init__(tree, tree.sites, unknown)
+    def __init__(
+        self, tree: Tree, events: Sequence[PlannedEvent], gaps: "Gaps", unknown: Iterator[int], given: Given = NOTHING
+    ):
+        super().__init__(tree, tree.sites, unknown, given)
         self.events = events
         self.gaps = gaps
         self.issued: Clock = {}

@@ -1,7 +1,8 @@
 """Running a part of a program for small numbers, in the order of issue."""
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import count, cycle
 
 from pto_buf.fences.tree import Site, Tree
@@ -54,15 +55,29 @@ def _drawn(source: random.Random, below: int) -> Iterator[int]:
         yield source.randrange(below)
 
 
-class Run:
-    """One run. Unknown values are drawn from `unknown`; a key keeps its value for as long as it is one number."""
+@dataclass(frozen=True)
+class Given:
+    """Numbers that a run is to have: those of variables and unknowns, and how often a `while` goes around at most."""
 
-    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int]):
+    numbers: tuple[tuple[int, int], ...] = ()
+    trips: tuple[tuple[int, int], ...] = ()
+
+
+NOTHING = Given()
+
+
+class Run:
+    """One run. Unknown values are `given`, or drawn from `unknown`; a key keeps its value for as long as it is one
+    number."""
+
+    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], given: Given = NOTHING):
         self.tree = tree
         self.of_op: dict[int, list[Site]] = {}
         for site in sites:
             self.of_op.setdefault(site.op.key, []).append(site)
         self._unknown = unknown
+        self._given: Mapping[int, int] = dict(given.numbers)
+        self._given_trips: Mapping[int, int] = dict(given.trips)
         self._values: dict[int, int] = {}
         self._drawn: dict[int, dict[int, int]] = {}
         """By the loop in whose trips they are drawn anew, values of unknowns."""
@@ -158,10 +173,7 @@ class Run:
         """Runs until the condition fails; if it is drawn anew in each trip, for no more than some trips."""
         self.start(node)
         before, after = self.tree.inner[node.key]
-        drawn = any(isinstance(leaf, Opaque) and leaf.loop == node.key for leaf in leaves(node.condition))
-        if drawn:
-            self.chose = True
-        last = next(self._unknown) % 6 if drawn else None
+        last = self._last_trip(node)
         for counter in count():
             self.trip(node, counter)
             self.block(before)
@@ -169,6 +181,13 @@ class Run:
                 break
             self.block(after)
             self.carry(node)
+
+    def _last_trip(self, node: While) -> int | None:
+        """The trip that is the last one whatever the condition says; None if only that says so."""
+        if not any(isinstance(leaf, Opaque) and leaf.loop == node.key for leaf in leaves(node.condition)):
+            return None
+        self.chose = True
+        return self._given_trips[node.key] if node.key in self._given_trips else next(self._unknown) % 6
 
     def start(self, node: Loop | While) -> None:
         """Enters a loop: what it carries begins."""
@@ -196,17 +215,17 @@ class Run:
             case Opaque():
                 drawn = self._drawn.setdefault(-1 if term.loop is None else term.loop, {})
                 if term.key not in drawn:
-                    drawn[term.key] = self._draw(term.low, term.high)
+                    drawn[term.key] = self._draw(term.key, term.low, term.high)
                 return drawn[term.key]
             case _:
                 if term.key not in self._values:
-                    self._values[term.key] = self._draw(term.low, term.high)
+                    self._values[term.key] = self._draw(term.key, term.low, term.high)
                 return self._values[term.key]
 
-    def _draw(self, low: int, high: int) -> int:
+    def _draw(self, key: int, low: int, high: int) -> int:
         """A value of the run's, moved into the interval where it lies outside."""
         self.chose = True
-        value = next(self._unknown)
+        value = self._given[key] if key in self._given else next(self._unknown)
         if value < low or value > high:
-            value = low + value % (high - low + 1)
+            value = low + abs(value - low) % (high - low + 1)
         return value

@@ -1,6 +1,6 @@
 """Windows of global memory: where an op reads or writes an array, and whether two windows are apart."""
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
@@ -53,6 +53,10 @@ class Pair(NamedTuple):
     crosses: bool
 
 
+Side = tuple[Linear, Linear]
+"""Where something starts and ends."""
+
+
 @dataclass(frozen=True)
 class Box:
     """A window in one trip: in each dimension of the view, or else in bytes, where it starts and ends.
@@ -61,8 +65,14 @@ class Box:
     """
 
     frame: tuple[Linear, ...] | None
-    sides: tuple[tuple[Linear, Linear], ...]
-    reach: tuple[Linear, Linear]
+    sides: tuple[Side, ...]
+    reach: Side
+
+
+def compared(one: Box, other: Box) -> Sequence[tuple[Side, Side]]:
+    """What of two boxes is compared: where two sides are apart the boxes are."""
+    alike = one.frame is not None and one.frame == other.frame
+    return tuple(zip(one.sides, other.sides, strict=True)) if alike else ((one.reach, other.reach),)
 
 
 @dataclass
@@ -106,10 +116,9 @@ class Boxes:
         """Whether they have no byte in common, whatever the arguments are."""
         key = one, other
         if key not in self._apart:
-            alike = one.frame is not None and one.frame == other.frame
-            pairs = zip(one.sides, other.sides, strict=True) if alike else [(one.reach, other.reach)]
             self._apart[key] = any(
-                self._natural(second[0] - first[1]) or self._natural(first[0] - second[1]) for first, second in pairs
+                self._natural(second[0] - first[1]) or self._natural(first[0] - second[1])
+                for first, second in compared(one, other)
             )
         return self._apart[key]
 
