@@ -28,6 +28,15 @@ def many_tiles(tiles: int) -> SlotText:
     return kernel
 
 
+def unseen(slots: int) -> SlotText:
+    """It is done for numbers only that no trial run has."""
+    kernel = SlotText("n m", P=slots)
+    with kernel.when("m * m == n + 900"), kernel.loop("i", 0, "n"):
+        kernel.load(f"P[i % {slots}]", row="i")
+        kernel.store(f"P[i % {slots}]", row="i")
+    return kernel
+
+
 def _compiled(kernel: SlotText, strict: bool) -> Compiled:
     return compile_module(kernel.module(), PipelineOptions(fail_on_lost_overlap=strict))
 
@@ -48,6 +57,11 @@ def test_it_is_a_warning_and_in_the_report_or_an_error(kernel: SlotText, reason:
     assert (error.severity, error.message, error.kind) == (Severity.ERROR, warning.message, "lost-overlap")
     assert error.place == warning.place
     assert error.place is not None and "alloc_slots" in kernel.text().splitlines()[error.place.line - 1]
+
+
+def test_no_count_is_given_where_no_trial_run_comes_by():
+    (warning,) = _compiled(unseen(9), strict=False).warnings
+    assert warning.message.endswith("; what that costs is not known, since no trial run comes by it")
 
 
 @pytest.mark.parametrize("kernel", [through(8), many_tiles(8)])

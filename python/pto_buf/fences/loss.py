@@ -19,6 +19,8 @@ class Loss:
     ops: int
 
     def __str__(self) -> str:
+        if not self.ops:
+            return "what that costs is not known, since no trial run comes by it"
         return f"{self.held} of {self.ops} operations on it, in trial runs, wait for one that they do not depend on"
 
 
