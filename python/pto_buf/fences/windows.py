@@ -57,11 +57,12 @@ Side = tuple[Linear, Linear]
 """Where something starts and ends."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Box:
     """A window in one trip: in each dimension of the view, or else in bytes, where it starts and ends.
 
     Windows of one `frame` are compared dimension by dimension, others by all bytes from their first to their last one.
+    `Boxes` makes one object of equal ones, so that they are told apart without a look inside.
     """
 
     frame: tuple[Linear, ...] | None
@@ -80,6 +81,7 @@ class Boxes:
     """Works out boxes of windows, and whether they are apart in every run."""
 
     atoms: Atoms = field(default_factory=Atoms)
+    _made: dict[Hashable, Box] = field(default_factory=dict[Hashable, Box])
     _apart: dict[tuple[Box, Box], bool] = field(default_factory=dict[tuple[Box, Box], bool])
 
     def leaf(self, what: Var | Opaque | str, held: Interval) -> Linear:
@@ -110,7 +112,8 @@ class Boxes:
             self._natural(stride - self.atoms.product(inner, within))
             for stride, inner, within in zip(strides, shape[1:], strides[1:], strict=False)
         )
-        return Box((base, *shape, *strides) if nested else None, sides, reach)
+        content = (base, *shape, *strides) if nested else None, sides, reach
+        return self._made.get(content) or self._made.setdefault(content, Box(*content))
 
     def apart(self, one: Box, other: Box) -> bool:
         """Whether they have no byte in common, whatever the arguments are."""
