@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
+from pto_buf.dialect.groups import operands_of
 from pto_buf.dialect.pointers import AddPtrOp
 from pto_buf.dialect.table.row import Operand
 from pto_buf.dialect.tile_op import TileOp
+from pto_buf.dialect.types import PartitionViewType
 from pto_buf.fences.windows import Array, Window, Windows
 from pto_buf.slots.build import Built
 from pto_buf.slots.simplify import ZERO, apply
@@ -35,12 +37,16 @@ def all_windows(built: Built) -> Windows:
     reader = _Reader(built)
     found: dict[int, tuple[Window, ...]] = {}
     for key, op in built.ops.items():
-        if isinstance(op, TileOp):
+        if isinstance(op, TileOp) and any(_is_window(value) for value in operands_of(op)):
             touched = (reader.window(operand, value) for operand, value in op.named_operands())
             windows = tuple(window for window in touched if window is not None)
             if windows:
                 found[key] = windows
     return found
+
+
+def _is_window(value: SSAValue) -> bool:
+    return type(value.type) is PartitionViewType  # which has no subclasses
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class _Reader:
     tensors: dict[Operation, _Tensor | None] = field(default_factory=dict[Operation, _Tensor | None])
 
     def window(self, operand: Operand, value: SSAValue) -> Window | None:
-        part = value.owner
+        part = value.owner if _is_window(value) else None
         if not isinstance(part, PartitionViewOp) or not isinstance(view := part.source.owner, MakeTensorViewOp):
             return None
         if view not in self.tensors:

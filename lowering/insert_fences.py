@@ -69,18 +69,19 @@ def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
     verdict = kept(function, verdict_of)
     if verdict.errors:
         raise DiagnosticError(*verdict.errors)
+    hoisting = Hoisting(function)
     plan = plan_fences(
         built.program,
         pools,
         verdict.flow,
         target,
         reserved_flags(function, target),
-        _IndexReach(function, built),
+        _IndexReach(built, hoisting),
         global_windows(built),
         reduce=not is_ordered(function),
         plain=PLAIN in function.attributes,
     )
-    _Writer(function, built).write(plan)
+    _Writer(function, built, hoisting).write(plan)
     _close(function)
     note_lost(function, [str(lost) for lost in plan.lost])
     return [(lost.slots.place or place_of(function), str(lost)) for lost in plan.lost]
@@ -121,9 +122,9 @@ def _close(function: FuncOp) -> None:
 class _IndexReach(Reach):
     """Where slot indices are to be had, by the IR."""
 
-    def __init__(self, function: FuncOp, built: Built):
+    def __init__(self, built: Built, hoisting: Hoisting):
         self.built = built
-        self.hoisting = Hoisting(function)
+        self.hoisting = hoisting
 
     def at(self, site: SiteKey, anchor: int, behind: bool) -> bool:
         return self.hoisting.reaches(self.built.indices[site], self.built.ops[anchor])
@@ -138,10 +139,10 @@ class _IndexReach(Reach):
 
 
 class _Writer:
-    def __init__(self, function: FuncOp, built: Built):
+    def __init__(self, function: FuncOp, built: Built, hoisting: Hoisting):
         self.built = built
         self.constants = Constants(function)
-        self.hoisting = Hoisting(function)
+        self.hoisting = hoisting
         self.block = function.body.block
 
     def write(self, plan: FencePlan) -> None:
