@@ -106,12 +106,15 @@ def test_slot_of_a_while_loop():
     assert status_of(kernel, 2) is Status.PROVEN
 
 
-def test_slot_read_from_memory():
-    kernel = ring(2)
+@pytest.mark.parametrize("slots", [2, 8])
+def test_slots_read_from_memory(monkeypatch: pytest.MonkeyPatch, slots: int):
+    """Each slot is as it was left in any trip: not each of what all of them may have been left as is followed."""
+    monkeypatch.setattr("pto_buf.check.prove.MOST_IN_ALL", 20_000)
+    kernel = ring(slots)
     with kernel.loop("i", 0, "n"):
         kernel.read("v", "i")
-        turn(kernel, "v % 2")
-    assert status_of(kernel, 2) is Status.PROVEN
+        turn(kernel, f"v % {slots}")
+    assert status_of(kernel, slots) is Status.PROVEN
 
 
 @pytest.mark.parametrize("put", [True, False])
