@@ -11,6 +11,7 @@ from pto_buf.slots.facts import NO_FACTS, Reasoner
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import Linear
 from pto_buf.slots.simplify import apply
+from pto_buf.slots.spans import Horizon
 from pto_buf.slots.terms import Apply, Const, Fn, Opaque, Select, Term, Var
 
 Leaf = Var | Opaque
@@ -18,7 +19,7 @@ Leaf = Var | Opaque
 _TRIP = -(1 << 31)
 """The key of the number of the trip, which no program uses."""
 
-_HORIZON = 64
+_HORIZON = Horizon(64)
 """Numbers beyond which exact knowledge of an interval is given up."""
 
 
