@@ -124,6 +124,21 @@ def test_a_prefetch_over_the_border_of_loops_has_a_lane_for_each_slot(kernel: Ca
         assert wrong_runs(compiled.module, {"n": n}) == []
 
 
+def test_a_slot_that_is_written_again_before_anyone_reads_it_is_no_one_lease():
+    """One arm goes on with what the slot holds, the other one writes it anew."""
+    kernel = SlotText(X=1, O=2)
+    kernel.load("X")
+    kernel.vector("O[1]", "X")
+    with kernel.loop("i", 1, 2):
+        with kernel.when("n < 2"):
+            kernel.vector("O[1]", "O[1]", "X")
+        with kernel.otherwise():
+            kernel.vector("O[1]", "X")
+    kernel.store("O[1]")
+    module = compile_module(kernel.module(), STRICT).module
+    assert all(wrong_runs(module, {"n": n}) == [] for n in (0, 1, 2, 3))
+
+
 def through(slots: int) -> SlotText:
     """Load and store, every slot in turn."""
     kernel = SlotText(P=slots)

@@ -59,11 +59,9 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
             yield from _closed(shape, carrier, component.sites[0].access.slots.count)
 
 
-def _carriers(
-    component: Component, around: tuple[int, ...], tree: Tree, flow: Flow
-) -> list[Loop | While] | tuple[None]:
+def _carriers(component: Component, around: tuple[int, ...], tree: Tree, flow: Flow) -> Sequence[Loop | While | None]:
     """The loops inside the frame that carry leases, inner ones first; or the `while` that, not carrying any, turns over
-    slots; or None, if leases go from one loop to another."""
+    slots; or None, if each slot has one lease in the frame, which goes from one loop to another."""
     ways = [origin.carried_by for site in component.sites for origin in flow.origins[site.key]]
     turns = [ended.carried_by for site in component.sites for ended in flow.ends.get(site.key, ())]
     for keys in (ways, turns):
@@ -72,7 +70,7 @@ def _carriers(
         inner = {loop.key: loop for loop in reversed(loops) if loop.key in carriers}
         if inner:
             return list(inner.values())
-    return (None,)
+    return () if component.carried else (None,)
 
 
 def _closed(shape: Shape, carrier: Loop | While | None, slots: int) -> Iterator[Shape]:
