@@ -6,6 +6,7 @@ import pytest
 from pytest import MonkeyPatch
 from xdsl.dialects.func import FuncOp
 
+from fences.test_lost_overlap import through
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status, Verdict
 from pto_buf.compiler import Compiled, compile_file, compile_module
@@ -137,15 +138,6 @@ def test_a_slot_that_is_written_again_before_anyone_reads_it_is_no_one_lease():
     kernel.store("O[1]")
     module = compile_module(kernel.module(), STRICT).module
     assert all(wrong_runs(module, {"n": n}) == [] for n in (0, 1, 2, 3))
-
-
-def through(slots: int) -> SlotText:
-    """Load and store, every slot in turn."""
-    kernel = SlotText(P=slots)
-    with kernel.loop("i", 0, "n"):
-        kernel.load(f"P[i % {slots}]", row="i")
-        kernel.store(f"P[i % {slots}]", row="i")
-    return kernel
 
 
 def _without_lanes(monkeypatch: MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Shapes of leases that a loop carries from trip to trip.
+"""Shapes of leases that a loop carries from trip to trip, or that go from one loop to another.
 
 Each lease is opened at one piece of the first phase and taken over once at a piece of each later phase. Which of the
 shapes that are thought of here keeps that promise has to be tried out.
