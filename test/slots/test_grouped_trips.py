@@ -35,6 +35,28 @@ def prefetched(together: int, slots: int, ahead: int, *, lower: str = "0", guard
     return kernel
 
 
+def clamped(together: int, slots: int, ahead: int, *, read: int | None = None) -> SlotText:
+    """As many trips as leave `ahead` tiles to load ahead of each other, from `m` on; what is loaded last is read behind
+    them, `read` tiles of it."""
+    kernel = SlotText("n m", P=slots)
+    for trip in range(ahead):
+        kernel.load(f"P[(m + {trip}) % {slots}]", row=trip)
+    kernel.let("e", f"max(n, m + {ahead}) - {ahead}")
+    kernel.let("groups", f"max(e - m, 0) // {together}")
+    with kernel.loop("g", 0, "groups"):
+        trips = [f"m + g * {together} + {trip}" for trip in range(together)]
+        for trip in trips:
+            kernel.load(f"P[({trip} + {ahead}) % {slots}]", row=trip)
+        for trip in trips:
+            kernel.store(f"P[({trip}) % {slots}]", row=trip)
+    with kernel.loop("i", f"m + groups * {together}", "e"):
+        kernel.load(f"P[(i + {ahead}) % {slots}]", row="i")
+        kernel.store(f"P[i % {slots}]", row="i")
+    for trip in range(ahead if read is None else read):
+        kernel.store(f"P[(e + {trip}) % {slots}]", row=trip)
+    return kernel
+
+
 def verify(kernel: SlotText) -> None:
     VerifySlotsPass().apply(make_context(), kernel.module())
 
@@ -51,6 +73,29 @@ def test_so_is_one_from_a_run_time_start() -> None:
 def test_a_guard_that_is_one_too_strict_leaves_a_slot_unwritten() -> None:
     with pytest.raises(DiagnosticError, match=r"reads slot . of 'P', which is not written"):
         verify(prefetched(2, 4, 2, guard="n - 1"))
+
+
+@pytest.mark.parametrize(("together", "slots", "ahead"), [(2, 4, 2), (3, 5, 2)])
+def test_what_the_last_trip_loads_is_there_behind_them(together: int, slots: int, ahead: int) -> None:
+    verify(clamped(together, slots, ahead))
+
+
+def test_what_no_trip_loads_is_not() -> None:
+    with pytest.raises(DiagnosticError, match=r"reads slot . of 'P', which is not written"):
+        verify(clamped(2, 4, 2, read=3))
+
+
+def test_trips_of_a_run_time_step_that_store_to_one_place() -> None:
+    """Two groups take more than small numbers: what orders them must not be missed."""
+    kernel = SlotText("n m", P=2)
+    for slot in range(2):
+        kernel.load(f"P[{slot}]")
+    kernel.let("groups", "(n + m) // (m + 1) // 3")
+    with kernel.loop("g", 0, "groups"):
+        for trip in range(3):
+            kernel.store(f"P[((3 * g + {trip}) * (m + 1)) % 2]", row=0)
+    verdict = check(kernel_of(lowered(kernel)[0]))
+    assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())
 
 
 def test_its_fences_are_proven() -> None:

@@ -33,7 +33,7 @@ def numbers(tree: Tree, sites: Sequence[Site], compared: Iterable[int] = ()) -> 
     far = (unit * slots, unit * (2 * slots + 1)) if unit > 1 else ()
     for value in dict.fromkeys((0, 1, 2, 3, slots, slots + 1, 2 * slots + 1, *around, *far)):
         yield always(value)
-    for small, large in ((0, 1), (0, slots + 1), (1, 2 * slots + 1)):
+    for small, large in ((0, 1), (0, unit * (slots + 1)), (1, unit * (2 * slots + 1))):
         yield cycle((small, large))
         yield cycle((large, small))
     for seed in range(8):

@@ -158,9 +158,12 @@ class Atoms:
         inner = self._only_atom(rest)
         if isinstance(inner, FloorDiv):  # of a quotient: one division by both
             return whole + self.floor_div(inner.form.shifted(rest.const * inner.divisor), inner.divisor * divisor)
-        if isinstance(inner, Choice):
-            chosen = (self.floor_div(way.shifted(rest.const), divisor) for way in (inner.if_true, inner.if_false))
-            return whole + self.choice(inner.condition, *chosen)
+        choices = [(atom, kind) for atom, _ in rest.parts if isinstance(kind := self.kinds[atom], Choice)]
+        if len(choices) == 1:  # each way is divided as what it is: often no atom is left
+            ((atom, kind),) = choices
+            others, times = rest.without(atom), rest.coefficient(atom)
+            ways = (self.floor_div(others.plus(way, times), divisor) for way in (kind.if_true, kind.if_false))
+            return whole + self.choice(kind.condition, *ways)
         quotient = self._atom(
             FloorDiv(rest, divisor),
             rest,
