@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.ptobuf import EventOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
-from pto_buf.fences.ids import Lanes, Reserved, Shortage, number_events
-from pto_buf.hw import EVENT_IDS, Target
+from pto_buf.fences.ids import Ids, Lanes, Shortage, number_events
+from pto_buf.hw import EVENT_IDS
 from pto_buf.kept import kept
 from pto_buf.lowering.fenced import read_fenced, reserved_flags
 from pto_buf.source import place_of
@@ -26,34 +26,35 @@ class AllocateEventsPass(ModulePass):
 
     name: ClassVar[str] = "ptobuf-allocate-events"
 
+    flags_by_source: bool = False
+    """Each event id of a source is to serve one destination only."""
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
         for function in functions(op):
-            _allocate(function, target)
+            _allocate(function, Ids(reserved_flags(function, target), self.flags_by_source))
 
 
-def _allocate(function: FuncOp, target: Target) -> None:
+def _allocate(function: FuncOp, ids: Ids) -> None:
     events, body = kept(function, read_fenced)
     specs = [event.event.type.data for event in events]
-    reserved = reserved_flags(function, target)
-    found = number_events([Lanes(spec.src, spec.dst, spec.lanes) for spec in specs], body, reserved)
+    found = number_events([Lanes(spec.src, spec.dst, spec.lanes) for spec in specs], body, ids)
     if isinstance(found, Shortage):
-        raise _short(function, found, events, reserved)
+        raise _short(function, found, events, ids)
     for number, event in enumerate(events):
-        ids = list(range(found[number], found[number] + specs[number].lanes))
-        event.properties["ids"] = DenseArrayBase.from_list(i64, ids)
+        mine = list(range(found[number], found[number] + specs[number].lanes))
+        event.properties["ids"] = DenseArrayBase.from_list(i64, mine)
 
 
-def _short(function: FuncOp, short: Shortage, events: Sequence[EventOp], reserved: Reserved) -> DiagnosticError:
-    mine = [
-        event for event in events if (event.event.type.data.src, event.event.type.data.dst) == (short.src, short.dst)
-    ]
-    taken = sum((src, dst) == (short.src, short.dst) for src, dst, _ in reserved)
+def _short(function: FuncOp, short: Shortage, events: Sequence[EventOp], ids: Ids) -> DiagnosticError:
+    scope = ids.scope((short.src, short.dst))
+    mine = [event for event in events if ids.scope((event.event.type.data.src, event.event.type.data.dst)) == scope]
+    taken = len(ids.taken(scope))
     there = f"{EVENT_IDS}, of which others use {taken}" if taken else f"{EVENT_IDS}"
     names = ", ".join(f"{event.event_name.data} ({event.event.type.data.lanes})" for event in mine)
     return DiagnosticError.at(
         place_of(function),
-        f"fences from {short.src} to {short.dst} need {short.wanted} event ids at once, there are {there}: {names}",
+        f"fences from {' to '.join(scope)} need {short.wanted} event ids at once, there are {there}: {names}",
         kind="event-ids",
         help="use fewer slots in the sets that these fences guard",
     )

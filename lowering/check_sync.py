@@ -27,6 +27,8 @@ class CheckSyncPass(ModulePass):
     allow_unproven: bool = False
     gm_raw: str = "refuse"
     """`flag`: a flag is accepted as order between a store and a load of the same global bytes."""
+    flags_by_source: bool = False
+    """An event id that a source uses for two destinations is an error."""
 
     def __post_init__(self) -> None:
         if self.gm_raw not in ("refuse", "flag"):
@@ -36,7 +38,7 @@ class CheckSyncPass(ModulePass):
         found = Collector()
         for function in uncalled(op):
             try:
-                verdict = check(function, global_raw=self.gm_raw == "flag")
+                verdict = check(function, global_raw=self.gm_raw == "flag", flags_by_source=self.flags_by_source)
             except DiagnosticError as err:
                 found.add(err)
                 continue

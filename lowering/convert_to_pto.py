@@ -229,7 +229,7 @@ class _Conversion:
         """One pair of constant flags before the last barrier, where there are computed ones alone.
 
         pypto's assembler puts flags of its own into a function that has no constant one, and they clash. No event has
-        the pair's number, so that nothing of it may still be pending.
+        the pair's number, so that nothing of it may still be pending; none of its source has it if that can be.
         """
         if self.computed is None or any(ops_of(self.function, SetFlagOp)):
             return
@@ -243,7 +243,9 @@ class _Conversion:
         keys = (
             (one, other, number) for number in reversed(range(EVENT_IDS)) for one, other in ((dst, src), (src, dst))
         )
-        flag = next((key for key in keys if key not in used), None)
+        of_source = {(one, number) for one, _, number in used}
+        free = [key for key in keys if key not in used]
+        flag = min(free, key=lambda key: (key[0], key[2]) in of_source, default=None)
         last: Operation | None = None
         while block is not None:
             last = next((op for op in reversed(list(block.ops)) if _is_last_barrier(op)), last)

@@ -23,6 +23,7 @@ from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.errors import DiagnosticError, Place
 from pto_buf.fences.actions import Action, Rank
+from pto_buf.fences.ids import Ids
 from pto_buf.fences.once import Once
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
@@ -52,14 +53,17 @@ class InsertFencesPass(ModulePass):
 
     fail_on_lost_overlap: bool = False
     """Overlap that is given up is an error; else a warning. Either way the function says so in an attribute."""
+    flags_by_source: bool = False
+    """Each event id of a source is to serve one destination only."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = target_of(op)
-        whole = functions(op)
-        tell_lost([one for function in whole for one in _fence(function, target)], fail=self.fail_on_lost_overlap)
+        by_source = self.flags_by_source
+        lost = [one for function in functions(op) for one in _fence(function, target, by_source)]
+        tell_lost(lost, fail=self.fail_on_lost_overlap)
 
 
-def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
+def _fence(function: FuncOp, target: Target, by_source: bool) -> list[tuple[Place | None, str]]:
     """Fences one function. Returns what overlap is lost, and where."""
     built = kept(function, build)
     if not built.sets:
@@ -75,7 +79,7 @@ def _fence(function: FuncOp, target: Target) -> list[tuple[Place | None, str]]:
         pools,
         verdict.flow,
         target,
-        reserved_flags(function, target),
+        Ids(reserved_flags(function, target), by_source),
         _IndexReach(built, hoisting),
         global_windows(built),
         reduce=not is_ordered(function),

@@ -10,6 +10,8 @@ class PipelineOptions:
     `interleave`: trips of the innermost loops to put side by side; None leaves it to the source's `stage=`.
     `gm_raw`: `flag` accepts a flag as order between a store and a load of the same global bytes.
     `fail_on_lost_overlap`: overlap that is given up is an error, not a warning.
+    `flags_by_source`: an event id of a source pipe serves one destination, for hardware that tells flags apart by
+    source and id alone.
     `lanes`: `dynamic` computes slots and lanes, `unroll` names them by constants, `auto` does what
     costs less, or the other where only that can be proven.
     """
@@ -20,13 +22,15 @@ class PipelineOptions:
     gm_raw: str = "refuse"
     fail_on_lost_overlap: bool = False
     lanes: str = "auto"
+    flags_by_source: bool = False
 
 
 def pipeline(options: PipelineOptions) -> str:
     """The passes in their order, as `-p` of `pto-buf-opt` takes them."""
     factor = "" if options.interleave is None else f"{{interleave={options.interleave}}}"
-    strict = "{fail-on-lost-overlap=true}" if options.fail_on_lost_overlap else ""
-    proof = f"{{allow-unproven={str(options.allow_unproven).lower()} gm-raw={options.gm_raw}}}"
+    fail = "fail-on-lost-overlap=true" if options.fail_on_lost_overlap else ""
+    apart = "flags-by-source=true" if options.flags_by_source else ""
+    proof = f"allow-unproven={str(options.allow_unproven).lower()} gm-raw={options.gm_raw}"
     return ",".join(
         [
             "ptobuf-verify-slots",
@@ -34,15 +38,21 @@ def pipeline(options: PipelineOptions) -> str:
             "ptobuf-plan-memory{check-only=true}",
             "ptobuf-canonicalize",
             f"ptobuf-schedule{factor}",
-            f"ptobuf-split-sections{strict}",  # from here on each core's part of a mixed kernel is a kernel of its own
+            f"ptobuf-split-sections{_given(fail)}",  # from here on each core's part is a kernel of its own
             "ptobuf-plan-memory",
-            f"ptobuf-insert-fences{strict}",  # verifies the slots again, as schedule left them
+            f"ptobuf-insert-fences{_given(fail, apart)}",  # verifies the slots again, as schedule left them
             "ptobuf-reduce-fences",
-            "ptobuf-allocate-events",
+            f"ptobuf-allocate-events{_given(apart)}",
             f"ptobuf-unroll-lanes{{lanes={options.lanes}}}",
             "ptobuf-convert-to-pto",
             "ptobuf-join-sections",
             "ptobuf-make-portable",
-            *([f"ptobuf-check-sync{proof}"] if options.check else []),
+            *([f"ptobuf-check-sync{_given(proof, apart)}"] if options.check else []),
         ]
     )
+
+
+def _given(*options: str) -> str:
+    """Options of one pass, without those that are empty."""
+    given = " ".join(option for option in options if option)
+    return f"{{{given}}}" if given else ""

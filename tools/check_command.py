@@ -40,12 +40,13 @@ _WORST_FIRST = (Status.WRONG, Status.INCOMPLETE, Status.PROVEN)
 
 @dataclass(frozen=True)
 class Wanted:
-    """What to show beyond the verdict. File names are those of certificates to write and to check."""
+    """What to look for and show beyond the verdict. File names are those of certificates to write and to check."""
 
     as_json: bool = False
     timeline: bool = False
     hints: bool = False
     max_parallelism: bool = False
+    flags_by_source: bool = False
     certificate: str | None = None
     verify_certificate: str | None = None
 
@@ -69,7 +70,8 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wante
     own = _own_arguments(kernels, given)
     with progress("proving"):
         verdicts = [
-            check(kernel, target, scalars=values, global_raw=flag) for kernel, values in zip(kernels, own, strict=True)
+            check(kernel, target, scalars=values, global_raw=flag, flags_by_source=wanted.flags_by_source)
+            for kernel, values in zip(kernels, own, strict=True)
         ]
     if wanted.as_json:
         sys.stdout.write(json.dumps([_json(verdict) for verdict in verdicts], indent=2) + "\n")

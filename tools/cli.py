@@ -19,6 +19,13 @@ TOOL = "pto-buf"
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
+_BY_SOURCE = click.option(
+    "--flags-by-source",
+    is_flag=True,
+    help="Let an event id of a source serve one destination only, for hardware that tells flags apart by these two.",
+)
+
+
 def _scheduling(command: _F) -> _F:
     """The options of every command that compiles."""
     return _with(
@@ -54,6 +61,7 @@ def _compiling(command: _F) -> _F:
                 help="Compute slots and lanes in each trip, or unroll loops and name them by constants.",
             ),
             click.option("--fail-on-lost-overlap", is_flag=True, help="Refuse kernels whose fences give up overlap."),
+            _BY_SOURCE,
         )
     )
 
@@ -91,6 +99,7 @@ def compile_(
     gm_raw: str,
     lanes: str,
     fail_on_lost_overlap: bool,
+    flags_by_source: bool,
     output: str | None,
     ptoas_version: str | None,
     loc: bool,
@@ -105,7 +114,8 @@ def compile_(
     """
     from pto_buf.tools.compile_command import run
 
-    options = _options(interleave, not no_check_sync, allow_unproven, gm_raw, fail_on_lost_overlap, lanes)
+    check = not no_check_sync
+    options = _options(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap, lanes, flags_by_source)
     return run(
         kernel,
         target=arch,
@@ -136,6 +146,7 @@ def run_(
     gm_raw: str,
     lanes: str,
     fail_on_lost_overlap: bool,
+    flags_by_source: bool,
     order: str,
     stand_in: bool,
 ) -> int:
@@ -145,7 +156,7 @@ def run_(
     """
     from pto_buf.tools.run_command import run
 
-    options = _options(interleave, True, allow_unproven, gm_raw, fail_on_lost_overlap, lanes)
+    options = _options(interleave, True, allow_unproven, gm_raw, fail_on_lost_overlap, lanes, flags_by_source)
     return run(kernel, arguments, target=arch or "a2a3", order=order, options=options, shadow=stand_in)
 
 
@@ -207,6 +218,7 @@ def explain(
     default="refuse",
     help="Whether a flag orders a load behind a store to the same global memory.",
 )
+@_BY_SOURCE
 @click.option("--json", "as_json", is_flag=True, help="Print the verdicts as JSON.")
 @click.option("--timeline", is_flag=True, help="Show the run behind each finding, a column for each pipe.")
 @click.option("--hints", is_flag=True, help="Name fences without which the kernel is proven too.")
@@ -248,10 +260,11 @@ def _options(
     gm_raw: str = "refuse",
     fail_on_lost_overlap: bool = False,
     lanes: str = "auto",
+    flags_by_source: bool = False,
 ) -> "PipelineOptions":
     from pto_buf.lowering.pipeline import PipelineOptions
 
-    return PipelineOptions(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap, lanes)
+    return PipelineOptions(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap, lanes, flags_by_source)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

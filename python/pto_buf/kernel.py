@@ -23,6 +23,7 @@ from pto_buf.compiler import (
 )
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import Diagnostic, UsageError
+from pto_buf.fences.lanes import Lanes
 from pto_buf.hw import Target
 from pto_buf.language.decorators import KernelSource
 from pto_buf.lowering.pipeline import PipelineOptions
@@ -203,6 +204,8 @@ def compile(
     allow_unproven: bool = False,
     gm_raw: str = "refuse",
     fail_on_lost_overlap: bool = False,
+    lanes: str = "auto",
+    flags_by_source: bool = False,
 ) -> Kernel:
     """Compile a kernel and prove its fences right.
 
@@ -212,13 +215,17 @@ def compile(
     own.
     `interleave` puts that many trips of the innermost loops side by side. `check=False` leaves out the proof,
     `allow_unproven` accepts an incomplete one; `gm_raw="flag"` accepts a flag as order between a store and a load of
-    the same global bytes; `fail_on_lost_overlap` refuses a kernel whose fences give up overlap.
+    the same global bytes; `fail_on_lost_overlap` refuses a kernel whose fences give up overlap. `lanes` is `dynamic`
+    for slots that are computed, `unroll` for loops unrolled so that they are constants, or `auto`; with
+    `flags_by_source` an event id of a source serves one destination only.
 
     Raises DiagnosticError for mistakes in the kernel, at their places; UsageError for arguments that do not fit.
     """
     if gm_raw not in ("refuse", "flag"):
         raise UsageError(f"gm_raw is '{gm_raw}'", "there is: refuse, flag")
-    options = PipelineOptions(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap)
+    if lanes not in tuple(Lanes):
+        raise UsageError(f"lanes is '{lanes}'", f"there is: {', '.join(Lanes)}")
+    options = PipelineOptions(interleave, check, allow_unproven, gm_raw, fail_on_lost_overlap, lanes, flags_by_source)
     loaded = _loaded(source, kernel, target, options)
     entry = None if loaded.python else kernel
     compiled = loaded.compiled

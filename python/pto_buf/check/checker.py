@@ -6,9 +6,10 @@ from dataclasses import replace
 from xdsl.dialects import func
 
 from pto_buf.check.build import build
+from pto_buf.check.by_source import shared_ids
 from pto_buf.check.concrete import check_run, data_dependent, open_arguments, streams_of
 from pto_buf.check.findings import Finding, RunValues, Status, Verdict
-from pto_buf.check.model import model_of
+from pto_buf.check.model import Model, model_of
 from pto_buf.check.parallel import lost_parallelism
 from pto_buf.check.program import Program
 from pto_buf.check.prove import prove
@@ -32,14 +33,23 @@ def check(
     scalars: Mapping[str, int] | None = None,
     *,
     global_raw: bool = False,
+    flags_by_source: bool = False,
 ) -> Verdict:
     """Judges a kernel: for every run, or for those in which the named arguments have the given values.
+
+    With `flags_by_source` an id that a source uses for two destinations is wrong, too.
 
     Raises DiagnosticError for an op that the checker does not know, UsageError for an argument that is not there.
     """
     program = build(function)
     model = model_of(target or target_of(function), entry=program.entry, global_raw=global_raw)
     given = arguments_by_name(program, {**(trips or {}), **(scalars or {})})
+    verdict = _verdict(program, model, given)
+    shared = shared_ids(program) if flags_by_source else ()
+    return replace(verdict, status=Status.WRONG, findings=(*verdict.findings, *shared)) if shared else verdict
+
+
+def _verdict(program: Program, model: Model, given: Mapping[int, int]) -> Verdict:
     if not data_dependent(program) and all(var.key in given for var in open_arguments(program)):
         verdict = check_run(program, model, Choice(given), COUNTED_STEPS)
         if verdict.status is not Status.INCOMPLETE:

@@ -20,6 +20,7 @@ class Fault(StrEnum):
     DEADLOCK = "deadlock"
     OVERFLOW = "overflow"
     CLASH = "flag-clash"
+    SHARED_ID = "shared-id"
     LEFTOVER = "leftover"
     LANE = "lane"
     NO_FINAL_BARRIER = "no-final-barrier"

@@ -201,6 +201,20 @@ def _clash(finding: Finding, run: str) -> Diagnostic:
     )
 
 
+def _shared_id(finding: Finding, run: str) -> Diagnostic:
+    first = finding.first
+    assert first is not None and finding.flag is not None
+    src, _, lane = finding.flag
+    return Diagnostic(
+        f"{flag_words(finding)} has the id of [<{src.pto}>, <{first.pipe.pto}>, {lane}]; where flags are told apart by "
+        f"source and id alone, the two are one{_tail(run)}",
+        finding.second.site.place,
+        (Note(first.site.place, f"that one is in {first.site.name}"),),
+        "use another id for one of them",
+        finding.fault.value,
+    )
+
+
 def _leftover(finding: Finding, run: str) -> Diagnostic:
     end = finding.first or finding.second
     return Diagnostic(
@@ -245,6 +259,7 @@ _WORDS: Mapping[Fault, Callable[[Finding, str], Diagnostic]] = {
     Fault.DEADLOCK: _deadlock,
     Fault.OVERFLOW: _overflow,
     Fault.CLASH: _clash,
+    Fault.SHARED_ID: _shared_id,
     Fault.LEFTOVER: _leftover,
     Fault.LANE: _lane,
     Fault.NO_FINAL_BARRIER: _no_final_barrier,

@@ -14,7 +14,7 @@ from functools import cached_property
 
 from pto_buf.fences.actions import Action, PlannedEvent, Planner
 from pto_buf.fences.groups import Member, RingGroup, joined, ring_groups
-from pto_buf.fences.ids import Lanes, Reserved, Shortage, missing_returns, number_events, surely_enough
+from pto_buf.fences.ids import Ids, Lanes, Shortage, missing_returns, number_events, surely_enough
 from pto_buf.fences.implied import implied, remaining
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.merge import Merge, Merger
@@ -163,24 +163,24 @@ class _Search:
         self.groups = tuple(sorted((*self.groups, *ring_groups([fewer])), key=lambda group: group.first))
 
 
-def fit_ids(fenced: Sequence[PoolFences], tree: Tree, reserved: Reserved, *, reduce: bool = True) -> Fitted:
-    """Plans all rings and handshakes; gives overlap up until the ids that are not reserved suffice, if they ever do.
+def fit_ids(fenced: Sequence[PoolFences], tree: Tree, ids: Ids, *, reduce: bool = True) -> Fitted:
+    """Plans all rings and handshakes; gives overlap up until the ids suffice, if they ever do.
 
     With `reduce`, what others imply may go for that.
     """
     search = _Search(fenced, tree, reduce)
     planner = search.planned(None)
-    while (short := _shortage(planner, tree, reserved, search.reduce)) is not None and search.give_up(short):
+    while (short := _shortage(planner, tree, ids, search.reduce)) is not None and search.give_up(short):
         planner = search.planned(None)
     outside: Sequence[Lost] = ()
     if short is None:
-        planner, outside = _inside(planner, search, tree, reserved)
+        planner, outside = _inside(planner, search, tree, ids)
     merged = (lost for _, lost in search.merges)
     lost = (*search.lost.values(), *merged, *outside, *_returns(planner, search.groups))
     return Fitted(tuple(search.pools.values()), planner, lost)
 
 
-def _inside(planner: Planner, search: _Search, tree: Tree, reserved: Reserved) -> tuple[Planner, Sequence[Lost]]:
+def _inside(planner: Planner, search: _Search, tree: Tree, ids: Ids) -> tuple[Planner, Sequence[Lost]]:
     """The plan with fences inside of loops that surely run, where the ids are enough for that; what stays outside."""
     mover = Mover(tree)
     if not mover.has_loops or any(event.returns for event in planner.events):
@@ -188,7 +188,7 @@ def _inside(planner: Planner, search: _Search, tree: Tree, reserved: Reserved) -
     lost: list[Lost] = []
     while True:
         moved = search.planned(mover)
-        short = _shortage(moved, tree, reserved, search.reduce)
+        short = _shortage(moved, tree, ids, search.reduce)
         if short is None:
             return moved, lost
         outside = [group for group in search.groups if group.joins(short.src, short.dst) and mover.moves(group)]
@@ -231,47 +231,45 @@ def _keeps_promise(fences: PoolFences, placed: Placed) -> bool:
     return holds(fences.tree, fences.sites, placed, uses)
 
 
-def _shortage(planner: Planner, tree: Tree, reserved: Reserved, reduce: bool) -> Shortage | None:
+def _shortage(planner: Planner, tree: Tree, ids: Ids, reduce: bool) -> Shortage | None:
     """How far the ids are too few. Marks what others imply, or adds the returns, where that makes them enough."""
-    short = _short(planner.events, planner.actions, tree, reserved)
+    short = _short(planner.events, planner.actions, tree, ids)
     if short is None:
         return None
     found = implied(tree, planner.events, planner.actions) if reduce else None
     if found is not None and found.any:
-        short = _short(planner.events, found.actions, tree, reserved)
+        short = _short(planner.events, found.actions, tree, ids)
         if short is None:
             planner.actions = list(found.actions)
             return None
     kept, lanes, body = _reduced(planner.events, planner.actions, tree)
-    returns = missing_returns(lanes, body, reserved)
+    returns = missing_returns(lanes, body, ids)
     if not returns:
         return short
     for missing in returns:
         planner.come_back(kept[missing.waited], kept[missing.set_again])
-    return _short(planner.events, planner.actions, tree, reserved)
+    return _short(planner.events, planner.actions, tree, ids)
 
 
 def reduced(
-    events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, reserved: Reserved
+    events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, ids: Ids
 ) -> tuple[Sequence[PlannedEvent], Sequence[Action]]:
     """A plan with marks on all that others imply, if the ids still suffice: what is left may tell less of when an id
     serves again. Events of which that could not be shown for every run say so."""
     found = implied(tree, events, actions)
-    if found.any and _short(events, found.actions, tree, reserved) is not None:
+    if found.any and _short(events, found.actions, tree, ids) is not None:
         return events, actions
     doubt = "some of it is not needed in trial runs, which could not be shown for every run"
     doubtful = {number: replace(events[number], why=f"{events[number].why}; {doubt}") for number in found.doubtful}
     return [doubtful.get(number, event) for number, event in enumerate(events)], found.actions
 
 
-def _short(
-    events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, reserved: Reserved
-) -> Shortage | None:
+def _short(events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, ids: Ids) -> Shortage | None:
     """How far the ids are too few for the events that reduction will leave."""
-    if surely_enough([_lanes_of(event) for event in events], reserved):
+    if surely_enough([_lanes_of(event) for event in events], ids):
         return None
     _, lanes, body = _reduced(events, actions, tree)
-    found = number_events(lanes, body, reserved)
+    found = number_events(lanes, body, ids)
     return found if isinstance(found, Shortage) else None
 
 

@@ -3,19 +3,36 @@
 The lanes of one event get consecutive ids. A single pair of set and wait outside all loops and branches needs its id
 only between the two: the id serves again once the source is known to come behind the wait.
 Events of one source get ids apart from one another while those last, so that the program is right, too, where the
-hardware tells flags apart by source and id alone; after that ids are counted for each pair of pipes.
+hardware tells flags apart by source and id alone; after that ids are counted for each pair of pipes, unless that is
+asked for: then every id of a source goes to one destination.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from pto_buf.fences.reduction import Body, Everything, Signal
 from pto_buf.hw import EVENT_IDS, Pipe
 
+_Pair = tuple[Pipe, Pipe]
 Reserved: TypeAlias = frozenset[tuple[Pipe, Pipe, int]]
 """Flags (source, destination, id) that no event may use."""
+
+
+class Ids(NamedTuple):
+    """Which ids there are for events. `by_source`: an id of a source serves one destination only."""
+
+    reserved: Reserved = frozenset()
+    by_source: bool = False
+
+    def scope(self, pair: _Pair) -> tuple[Pipe, ...]:
+        """Pairs of one scope share eight ids."""
+        return pair[:1] if self.by_source else pair
+
+    def taken(self, scope: tuple[Pipe, ...]) -> frozenset[int]:
+        """The ids of a scope, or of a source, that no event may use."""
+        return frozenset(number for *pair, number in self.reserved if (*pair,)[: len(scope)] == scope)
 
 
 @dataclass(frozen=True)
@@ -26,47 +43,65 @@ class Lanes:
     dst: Pipe
     lanes: int
 
+    @property
+    def pair(self) -> _Pair:
+        return self.src, self.dst
+
 
 @dataclass(frozen=True)
 class Shortage:
-    """The events from `src` to `dst` need more ids than there are."""
+    """The events from `src` to `dst`, or with `Ids.by_source` all those from `src`, need more ids than there are."""
 
     src: Pipe
     dst: Pipe
     wanted: int
 
 
-def surely_enough(events: Sequence[Lanes], reserved: Reserved) -> bool:
+def surely_enough(events: Sequence[Lanes], ids: Ids) -> bool:
     """Whether counting them is enough to know that there are ids for these events, and so for any of them alone."""
     wanted = Counter[Pipe]()
     for event in events:
         wanted[event.src] += event.lanes
-    return all(lanes <= EVENT_IDS for lanes in wanted.values()) and not any(src in wanted for src, _, _ in reserved)
+    return all(lanes <= EVENT_IDS for lanes in wanted.values()) and not any(src in wanted for src, _, _ in ids.reserved)
 
 
-def number_events(events: Sequence[Lanes], body: Body, reserved: Reserved) -> Mapping[int, int] | Shortage:
+def number_events(events: Sequence[Lanes], body: Body, ids: Ids) -> Mapping[int, int] | Shortage:
     """The first id of each event, by the event's number; or the first pair of pipes that has too few."""
     found: dict[int, int] = {}
     short: dict[Pipe, None] = {}
     for source in dict.fromkeys(event.src for event in events):
         mine = [number for number, event in enumerate(events) if event.src is source]
-        apart = _apart(mine, events, frozenset(number for src, _, number in reserved if src is source))
+        apart = _apart(mine, events, ids.taken((source,)))
         if apart is None:
             short[source] = None
         else:
             found.update(apart)
     if short:
         passing = _single(events, body)
-        for pair in dict.fromkeys((event.src, event.dst) for event in events if event.src in short):
-            taken = frozenset(number for src, dst, number in reserved if (src, dst) == pair)
-            mine = [number for number, event in enumerate(events) if (event.src, event.dst) == pair]
-            lasting = _apart([number for number in mine if number not in passing], events, taken)
-            if lasting is None:
-                return Shortage(*pair, sum(events[number].lanes for number in mine if number not in passing))
-            found.update(lasting)
-        clash = _Passing(events, passing, found, reserved).number(body)
+        lasting = _lasting([n for n, event in enumerate(events) if event.src in short], events, passing, ids)
+        if isinstance(lasting, Shortage):
+            return lasting
+        found.update(lasting)
+        clash = _Passing(events, passing, found, ids).number(body)
         if clash is not None:
             return clash
+    return found
+
+
+def _lasting(
+    numbers: Sequence[int], events: Sequence[Lanes], passing: frozenset[int], ids: Ids
+) -> dict[int, int] | Shortage:
+    """Ids apart in each scope for those events that do not pass."""
+    found: dict[int, int] = {}
+    for scope in dict.fromkeys(ids.scope(events[number].pair) for number in numbers):
+        mine = [n for n in numbers if ids.scope(events[n].pair) == scope and n not in passing]
+        apart = _apart(mine, events, ids.taken(scope))
+        if apart is None:
+            wanted = Counter[_Pair]()
+            for number in mine:
+                wanted[events[number].pair] += events[number].lanes
+            return Shortage(*wanted.most_common(1)[0][0], wanted.total())
+        found.update(apart)
     return found
 
 
@@ -120,17 +155,13 @@ class Return:
     set_again: int
 
 
-def missing_returns(events: Sequence[Lanes], body: Body, reserved: Reserved) -> tuple[Return, ...] | None:
+def missing_returns(events: Sequence[Lanes], body: Body, ids: Ids) -> tuple[Return, ...] | None:
     """Pairs that make ids serve again where a stream of events never comes back; None if those would not be enough."""
     passing = _single(events, body)
-    walk = _Passing(events, passing, {}, reserved, returns=[])
-    for pair in dict.fromkeys((event.src, event.dst) for event in events):
-        mine = [number for number, event in enumerate(events) if (event.src, event.dst) == pair]
-        taken = frozenset(number for src, dst, number in reserved if (src, dst) == pair)
-        lasting = _apart([number for number in mine if number not in passing], events, taken)
-        if lasting is None:
-            return None
-        walk.found.update(lasting)
+    lasting = _lasting(range(len(events)), events, passing, ids)
+    if isinstance(lasting, Shortage):
+        return None
+    walk = _Passing(events, passing, lasting, ids, returns=[])
     return None if walk.number(body) is not None else tuple(walk.returns or ())
 
 
@@ -141,7 +172,7 @@ class _Passing:
     events: Sequence[Lanes]
     passing: frozenset[int]
     found: dict[int, int]
-    reserved: Reserved
+    ids: Ids
     returns: list[Return] | None = None
     """What was missing, where missing pairs are to be found rather than refused."""
     known: dict[Pipe, _Clock] = field(default_factory=dict[Pipe, _Clock])
@@ -154,15 +185,9 @@ class _Passing:
     """What the destination knew behind the wait of each event."""
 
     def number(self, body: Body) -> Shortage | None:
-        free: dict[tuple[Pipe, Pipe], list[int]] = {}
-        for event in self.events:
-            free.setdefault((event.src, event.dst), [])
-        for number, start in self.found.items():
-            event = self.events[number]
-            free[event.src, event.dst] += range(start, start + event.lanes)
-        for pair, lasting in free.items():
-            free[pair] = [i for i in range(EVENT_IDS) if i not in lasting and (*pair, i) not in self.reserved]
-            self.waited.update(((*pair, i), (0, -1)) for i in free[pair])
+        free = self._free()
+        for pair, mine in free.items():
+            self.waited.update(((*pair, i), (0, -1)) for i in mine)
         for now, item in enumerate(body, start=1):
             match item:
                 case Everything():
@@ -178,9 +203,26 @@ class _Passing:
                     pass
         return None
 
-    def _set(self, number: int, now: int, free: Mapping[tuple[Pipe, Pipe], Sequence[int]]) -> Shortage | None:
-        event = self.events[number]
-        pair = (event.src, event.dst)
+    def _free(self) -> dict[_Pair, list[int]]:
+        """By pair of pipes, the ids that pass. Those of a scope are dealt out: one to each pair, then more to those
+        that have more events."""
+        waiting = Counter(self.events[number].pair for number in sorted(self.passing) if number not in self.found)
+        lasting: dict[tuple[Pipe, ...], set[int]] = {}
+        for number, start in self.found.items():
+            event = self.events[number]
+            lasting.setdefault(self.ids.scope(event.pair), set()).update(range(start, start + event.lanes))
+        free: dict[_Pair, list[int]] = {pair: [] for pair in waiting}
+        for scope in dict.fromkeys(map(self.ids.scope, waiting)):
+            pairs = [pair for pair in waiting if self.ids.scope(pair) == scope]
+            used = lasting.get(scope, set()) | self.ids.taken(scope)
+            for i in range(EVENT_IDS):
+                if i not in used:
+                    most = max(pairs, key=lambda pair: (not free[pair], waiting[pair] / (len(free[pair]) + 1)))
+                    free[most].append(i)
+        return free
+
+    def _set(self, number: int, now: int, free: Mapping[_Pair, Sequence[int]]) -> Shortage | None:
+        event, pair = self.events[number], self.events[number].pair
         mine = self.known.setdefault(event.src, {})
         mine[event.src] = now
         if number not in self.found:
@@ -195,12 +237,12 @@ class _Passing:
         self.tokens[number] = dict(mine)
         return None
 
-    def _served(self, pair: tuple[Pipe, Pipe], ids: Sequence[int]) -> int | None:
+    def _served(self, pair: _Pair, ids: Sequence[int]) -> int | None:
         """An id whose last wait is known to the source to be over."""
         done = self.known[pair[0]].get(pair[1], 0)
         return next((i for i in ids if (*pair, i) in self.waited and self.waited[(*pair, i)][0] <= done), None)
 
-    def _come_back(self, number: int, pair: tuple[Pipe, Pipe], ids: Sequence[int]) -> None:
+    def _come_back(self, number: int, pair: _Pair, ids: Sequence[int]) -> None:
         """Tells the source of a wait in the middle: half of the ids then serve again, half stay in flight."""
         over = sorted(self.waited[(*pair, i)] for i in ids if (*pair, i) in self.waited)
         if not over or self.returns is None:

@@ -8,7 +8,7 @@ from pto_buf.fences.arrays import fence_array, lost_on, with_arrays
 from pto_buf.fences.barriers import barriers
 from pto_buf.fences.budget import fit_ids, reduced
 from pto_buf.fences.global_order import watch
-from pto_buf.fences.ids import Reserved
+from pto_buf.fences.ids import Ids
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.meetings import meetings
 from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
@@ -37,7 +37,7 @@ def plan_fences(
     pools: Sequence[Pool],
     flow: Flow,
     target: Target,
-    reserved: Reserved = frozenset(),
+    ids: Ids | None = None,
     reach: Reach | None = None,
     windows: Windows | None = None,
     *,
@@ -50,11 +50,11 @@ def plan_fences(
     `pools` holds each slot set once, grouped by shared bytes. Without `reduce` nothing is marked: something else in the
     program orders pipes, too, of which the plan knows nothing. With `plain` every pool is ordered by regions.
     """
-    tree = build_tree(program)
-    plan = _whole_plan(program, tree, _Context(pools, flow, target, reserved, reach or Reach(), reduce, plain), windows)
+    tree, ids = build_tree(program), ids or Ids()
+    plan = _whole_plan(program, tree, _Context(pools, flow, target, ids, reach or Reach(), reduce, plain), windows)
     if not reduce:
         return plan
-    events, actions = reduced(plan.events, plan.actions, tree, reserved)
+    events, actions = reduced(plan.events, plan.actions, tree, ids)
     return replace(plan, events=tuple(events), actions=tuple(actions))
 
 
@@ -81,7 +81,7 @@ class _Context:
     pools: Sequence[Pool]
     flow: Flow
     target: Target
-    reserved: Reserved
+    ids: Ids
     reach: Reach
     reduce: bool
     plain: bool
@@ -99,7 +99,7 @@ def _plan(program: Program, tree: Tree, context: _Context, arrays: Mapping[Pool,
             fenced[number] = fence_array(pools[number], part, pairs)
         elif part.sites:
             fenced[number] = fence_pool(pools[number], part, context.flow, context.reach, plain=context.plain)
-    fitted = fit_ids(tuple(fenced.values()), tree, context.reserved, reduce=context.reduce)
+    fitted = fit_ids(tuple(fenced.values()), tree, context.ids, reduce=context.reduce)
     after = dict(zip(fenced, fitted.fenced, strict=True))
     unordered_pipes = frozenset(pipe for pipe in Pipe if pipe not in context.target.ordered_pipes)
     first_array = len(program.sets) - len(arrays)
