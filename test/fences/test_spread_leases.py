@@ -34,6 +34,46 @@ def groups(tiles: int, slots: int) -> Compiled:
     return compile_module(kernel.module(), STRICT)
 
 
+def tree(tiles: int, slots: int) -> Compiled:
+    """One loop loads some tiles, V adds them up in place, and the first one is stored: no other gets to MTE3."""
+    kernel = SlotText(P=slots)
+    with kernel.loop("i", 0, "n"):
+        with kernel.loop("j", 0, tiles):
+            kernel.load(f"P[(i * {tiles} + j) % {slots}]", row=f"i * {tiles} + j")
+        apart = 1
+        while apart < tiles:
+            for tile in range(0, tiles - apart, 2 * apart):
+                sum, other = (f"P[(i * {tiles} + {at}) % {slots}]" for at in (tile, tile + apart))
+                kernel.vector(sum, sum, other)
+            apart *= 2
+        kernel.store(f"P[(i * {tiles}) % {slots}]", row="i")
+    return compile_module(kernel.module(), STRICT)
+
+
+def some_past_v() -> Compiled:
+    """V works on one of two tiles, and the other one goes from MTE2 to MTE3 without it."""
+    kernel = SlotText(P=4)
+    with kernel.loop("i", 0, "n"):
+        with kernel.loop("j", 0, 2):
+            kernel.load("P[(i % 2) * 2 + j]", row="i * 2 + j")
+        kernel.vector("P[(i % 2) * 2]", "P[(i % 2) * 2]")
+        kernel.store("P[(i % 2) * 2]", row="i * 2")
+        kernel.store("P[(i % 2) * 2 + 1]", row="i * 2 + 1")
+    return compile_module(kernel.module(), STRICT)
+
+
+def a_reader_each() -> Compiled:
+    """V reads one of two tiles, MTE3 the other one."""
+    kernel = SlotText(P=4, O=2)
+    with kernel.loop("i", 0, "n"):
+        with kernel.loop("j", 0, 2):
+            kernel.load("P[(i % 2) * 2 + j]", row="i * 2 + j")
+        kernel.vector("O[i % 2]", "P[(i % 2) * 2]")
+        kernel.store("O[i % 2]", row="i * 2")
+        kernel.store("P[(i % 2) * 2 + 1]", row="i * 2 + 1")
+    return compile_module(kernel.module(), STRICT)
+
+
 def prefetch_in_while() -> Compiled:
     """Each trip loads for the next one, if there is one."""
     text = """
@@ -101,12 +141,31 @@ def over_the_border_by_arms() -> SlotText:
     [
         lambda: groups(3, 6),
         lambda: groups(2, 5),
+        lambda: tree(4, 4),
+        lambda: tree(4, 8),
+        lambda: tree(3, 6),
+        lambda: tree(2, 5),
+        some_past_v,
+        a_reader_each,
         prefetch_in_while,
         lambda: window(3),
         lambda: window(4),
         lambda: window(5),
     ],
-    ids=["groups", "groups of five slots", "while", "window of 3", "window of 4", "window of 5"],
+    ids=[
+        "groups",
+        "groups of five slots",
+        "tree of one group",
+        "tree of two",
+        "tree of three tiles",
+        "tree of five slots",
+        "some past V",
+        "a reader each",
+        "while",
+        "window of 3",
+        "window of 4",
+        "window of 5",
+    ],
 )
 def test_no_more_is_ordered_than_the_data_ask_for(compiled: Callable[[], Compiled]):
     module = compiled().module

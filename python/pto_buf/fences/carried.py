@@ -45,6 +45,7 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
         bodies = () if carrier is None else tree.inner[carrier.key]
         even: dict[tuple[Piece, ...], None] = {}
         uneven: dict[tuple[Piece, ...], None] = {}
+        passed: dict[tuple[Piece, ...], None] = {}
         for deep, apart in ((False, False), (True, False), (False, True)):
             parts = [
                 part
@@ -54,7 +55,8 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
             if all(lane_is_known(part.piece.lane, part.piece.span, tree) for part in parts):
                 even[tuple(part.piece for part in parts)] = None
                 uneven[_uneven(parts, runs, found)] = None
-        for pieces in even | uneven:
+                passed[(*(part.piece for part in parts), *_passes(parts, runs, found.whole))] = None
+        for pieces in even | uneven | passed:
             shape = Shape(signature, pieces, phase, around, carried=True)
             yield from _closed(shape, carrier, component.sites[0].access.slots.count)
 
@@ -175,6 +177,29 @@ def _late(opener: _Part, parts: Sequence[_Part], runs: Sequence[Sequence[Site]],
             if not any((first, pipe) in entered for first in firsts):
                 half = Half.ENTER if any(firsts) else Half.BOTH
                 yield Piece(number, pipe, opener.piece.span, opener.piece.lane, Pass.BEHIND, half, trails=False)
+
+
+def _passes(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Sequence[Trace]) -> Iterator[Piece]:
+    """What pipes pass on that have no work on some of the leases, in a place that only such leases come to: behind the
+    last one up to that phase, or else before the first one behind it."""
+    phase = {site.key: number for number, run in enumerate(runs) for site in run}
+    passes: dict[Piece, None] = {}
+    for number, run in enumerate(runs):
+        for pipe in pipes_of(run) if number > 0 else ():
+            mine = {site.key for site in run if pipe in site.op.pipes}
+            working = {key for trace in found if not mine.isdisjoint(trace) for key in trace}
+            hosts = [part for part in parts if part.covers.isdisjoint(working)]
+            for trace in found:
+                if not mine.isdisjoint(trace):
+                    continue
+                before = [key for key in trace if phase[key] <= number]
+                behind = [key for key in trace if phase[key] > number]
+                places = [(key, Pass.BEHIND) for key in before[-1:]] + [(key, Pass.BEFORE) for key in behind[:1]]
+                place = next(((host, way) for key, way in places for host in hosts if key in host.covers), None)
+                if place is not None:
+                    host, way = place
+                    passes[Piece(number, pipe, host.piece.span, host.piece.lane, way)] = None
+    yield from passes
 
 
 def _runs(sites: Sequence[Site]) -> list[list[Site]]:
