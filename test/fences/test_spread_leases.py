@@ -74,6 +74,21 @@ def a_reader_each() -> Compiled:
     return compile_module(kernel.module(), STRICT)
 
 
+def first_trip_apart(slots: int) -> Compiled:
+    """V fills the slot of the first trip, by its number, and MTE2 those of all others."""
+    kernel = SlotText(P=slots)
+    with kernel.loop("i", 0, "n"):
+        with kernel.when("i == 0"):
+            kernel.fill("P[0]")
+        with kernel.otherwise():
+            kernel.load(f"P[i % {slots}]", row="i")
+        with kernel.when("i + 1 == n"):
+            kernel.store(f"P[i % {slots}]", "z", row="i")
+        with kernel.otherwise():
+            kernel.store(f"P[i % {slots}]", row="i")
+    return compile_module(kernel.module(), STRICT)
+
+
 def prefetch_in_while() -> Compiled:
     """Each trip loads for the next one, if there is one."""
     text = """
@@ -147,6 +162,8 @@ def over_the_border_by_arms() -> SlotText:
         lambda: tree(2, 5),
         some_past_v,
         a_reader_each,
+        lambda: first_trip_apart(2),
+        lambda: first_trip_apart(3),
         prefetch_in_while,
         lambda: window(3),
         lambda: window(4),
@@ -161,6 +178,8 @@ def over_the_border_by_arms() -> SlotText:
         "tree of five slots",
         "some past V",
         "a reader each",
+        "first trip apart of two slots",
+        "first trip apart of three",
         "while",
         "window of 3",
         "window of 4",

@@ -1,5 +1,6 @@
 """Fences of one pool of bytes: a ring of events where its leases are regular, rings of its regions otherwise."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -253,11 +254,13 @@ def _spelt_apart(component: Component) -> bool:
 
 
 def _lane_site(component: Component) -> Site:
-    """The first access that stands directly in the frame, where its index is at hand; else the first of all."""
+    """The first access that stands directly in the frame, so that all executions have it; else the first one with the
+    index that most accesses have: that of one arm may be right there only."""
     for site in component.sites:
         if site.path[-1].block == component.frame:
             return site
-    return component.sites[0]
+    alike = Counter(site.access.term for site in component.sites)
+    return max(component.sites, key=lambda site: alike[site.access.term])
 
 
 def _choices(spread: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:
