@@ -89,6 +89,23 @@ def first_trip_apart(slots: int) -> Compiled:
     return compile_module(kernel.module(), STRICT)
 
 
+def three_loops(slots: int) -> Compiled:
+    """The first one only stores what it loads, in the next one V reads it, and in the last one V works on it before."""
+    kernel = SlotText("n m", wide=3, P=slots, O=1)
+    with kernel.loop("i", 0, "n"):
+        kernel.load(f"P[i % {slots}]", row="i")
+        kernel.store(f"P[i % {slots}]", row="i")
+    with kernel.loop("j", 0, "m"):
+        kernel.load(f"P[(j + 1) % {slots}]", "h", row="j")
+        kernel.vector("O", f"P[(j + 1) % {slots}]")
+        kernel.store("O", row="j", column=64)
+    with kernel.loop("k", 0, "n"):
+        kernel.load(f"P[(2 * k) % {slots}]", row="k")
+        kernel.vector(f"P[(2 * k) % {slots}]", f"P[(2 * k) % {slots}]")
+        kernel.store(f"P[(2 * k) % {slots}]", row="k", column=128)
+    return compile_module(kernel.module(), STRICT)
+
+
 def prefetch_in_while() -> Compiled:
     """Each trip loads for the next one, if there is one."""
     text = """
@@ -193,6 +210,16 @@ def test_no_more_is_ordered_than_the_data_ask_for(compiled: Callable[[], Compile
         found = closures(function, {"n": n})
         assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
         assert wrong_runs(module, {"n": n}) == []
+
+
+@pytest.mark.parametrize("slots", [2, 4])
+def test_loops_one_behind_the_other_have_the_shortest_ring_that_fits_all(slots: int):
+    module = three_loops(slots).module
+    function = kernel_of(module)
+    for n, m in ((0, 3), (1, 0), (1, 1), (2, 4), (2 * slots + 1, 1), (slots, 2 * slots + 1)):
+        found = closures(function, {"n": n, "m": m})
+        assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
+        assert wrong_runs(module, {"n": n, "m": m}) == []
 
 
 @pytest.mark.parametrize("kernel", [over_the_border, over_the_border_by_arms], ids=["one arm", "two arms"])

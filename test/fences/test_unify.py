@@ -1,5 +1,7 @@
 """One ring for several signatures."""
 
+from itertools import permutations
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +24,12 @@ def test_signatures_that_meet_in_the_middle_are_joined_there():
 def test_readers_on_more_pipes_stand_for_fewer():
     both = (Pipe.V, Pipe.MTE3)
     assert common_signature([(LOAD, VECTOR), (LOAD, both)]) == (LOAD, both)
+
+
+def test_the_order_of_the_signatures_does_not_matter():
+    past, reader, whole = (LOAD, STORE), (LOAD, VECTOR), (LOAD, VECTOR, STORE)
+    for signatures in permutations((past, reader, whole)):
+        assert common_signature(signatures) == whole
 
 
 _phases = st.lists(st.sampled_from([LOAD, VECTOR, STORE, (Pipe.V, Pipe.MTE3)]), min_size=1, max_size=4)

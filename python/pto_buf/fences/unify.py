@@ -7,6 +7,7 @@ pipe takes the slot over and hands it on at once, so that every lane's tokens go
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, reduce
+from itertools import permutations
 
 from pto_buf.fences.phases import Half, Pass, Piece, Shape, Signature
 from pto_buf.hw import Pipe
@@ -14,10 +15,15 @@ from pto_buf.hw import Pipe
 _LONGEST = 8
 """Phases of a ring at most: behind that a handshake costs less."""
 
+_MANY = 4
+"""Different signatures that are merged in all orders: which comes first decides how long the result is."""
+
 
 def common_signature(signatures: Sequence[Signature]) -> Signature | None:
     """A short sequence of phases in which each signature occurs in its order; None if it gets too long."""
-    together = reduce(_merged, signatures)
+    found = dict.fromkeys(signatures)
+    orders = permutations(found) if len(found) <= _MANY else [tuple(found)]
+    together = min((reduce(_merged, order) for order in orders), key=len)
     return together if len(together) <= _LONGEST else None
 
 
