@@ -2,7 +2,7 @@
 that it is not of takes as long again: together that was a twelfth of a compilation.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar, cast
 
 from xdsl.dialects.builtin import ModuleOp
@@ -19,7 +19,7 @@ def ops_in(root: Operation) -> Iterator[Operation]:
         for block in region.blocks:
             op = block.first_op
             while op is not None:
-                following = op.next_op
+                following = op._next_op  # pyright: ignore[reportPrivateUsage]
                 if op.regions:
                     yield from ops_in(op)
                 else:
@@ -28,9 +28,14 @@ def ops_in(root: Operation) -> Iterator[Operation]:
 
 
 def ops_of(root: Operation, *kinds: type[_Op]) -> Iterator[_Op]:
-    """Those of `ops_in` that are of one of these classes; each class of ops is asked once."""
+    """Those of `ops_in` that are of one of these classes."""
+    return among(ops_in(root), *kinds)
+
+
+def among(ops: Iterable[Operation], *kinds: type[_Op]) -> Iterator[_Op]:
+    """Those of the ops that are of one of these classes; each class of ops is asked once."""
     wanted: dict[type[Operation], bool] = {}
-    for op in ops_in(root):
+    for op in ops:
         kind = type(op)
         if kind not in wanted:
             wanted[kind] = issubclass(kind, kinds)
