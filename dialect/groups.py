@@ -106,11 +106,15 @@ class VerifiedBySignature(Operation):
         """The part of the verifier that is about constants, which hardly any two ops share. Raises VerifyException."""
 
     def signature(self) -> Hashable:
-        """What the verifier looks at. None if that cannot be told: then this op is verified for itself."""
+        """What the verifier looks at. None if that cannot be told: then this op is verified for itself.
+
+        Types are told apart by identity: most ops share theirs, and to hash one takes as long as the rest together. So
+        signatures are of use only while the ops are there.
+        """
         return (
             type(self),
-            tuple([value.type for value in operands_of(self)]),
-            tuple([result.type for result in self.results]),
+            tuple([id(value.type) for value in operands_of(self)]),
+            tuple([id(result.type) for result in self.results]),
             tuple(self.properties.items()),
             tuple(self.attributes.items()),
         )

@@ -1,6 +1,6 @@
 """Ops of the `pto` dialect that order the pipes of one core."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from functools import cache
 from typing import ClassVar, Self
 
@@ -65,6 +65,10 @@ class _StaticFlag(_Flag):
 
     def __init__(self, src: Pipe, dst: Pipe, event: int):
         fill(self, properties=_flag(src, dst, event))
+
+    def signature(self) -> Hashable:
+        """The kinds of its properties: it has no operands and no results."""
+        return type(self), tuple(self.properties), tuple(map(type, self.properties.values())), tuple(self.attributes)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -16,7 +16,7 @@ from pto_buf.lowering.folding import fold, remove_unused
 from pto_buf.lowering.verify_slots import verdict_of
 from pto_buf.slots.build import build
 from pto_buf.slots.dead import dead_ops
-from pto_buf.walking import functions, ops_in, ops_of
+from pto_buf.walking import functions, ops_of
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,8 @@ def _drop_dead_leases(function: FuncOp) -> None:
     if verdict.errors:
         return
     roots = [key for key, op in built.ops.items() if isinstance(op, SlotOp) and _matters(op)]
-    for op in ops_in(function):
-        if isinstance(op, SlotSelectOp) and op.held is not None:
+    for op in ops_of(function, SlotSelectOp):
+        if op.held is not None:
             op.held = None  # that what it stands for is still there is known now
             changed(function)
     gone: list[Operation] = list(ops_of(function, ReleaseOp))
@@ -61,8 +61,8 @@ def _drop_dead_leases(function: FuncOp) -> None:
 
 def _drop_unused_tiles(function: FuncOp) -> None:
     """Erases slot sets that the compiler made and nothing selects from; those of the user stay declared."""
-    for op in list(ops_in(function)):
-        if isinstance(op, AllocSlotsOp) and op.owned is not None and not op.slots.first_use:
+    for op in list(ops_of(function, AllocSlotsOp)):
+        if op.owned is not None and not op.slots.first_use:
             op.detach()
             op.erase()
             changed(function)

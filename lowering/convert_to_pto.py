@@ -30,7 +30,7 @@ from pto_buf.lowering.constants import I64, Constants
 from pto_buf.lowering.fenced import NOTES
 from pto_buf.memory.footprint import slot_stride
 from pto_buf.source import place_of
-from pto_buf.walking import functions, ops_in, ops_of
+from pto_buf.walking import among, functions, ops_in, ops_of
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class _Conversion:
 
     def run(self) -> None:
         ops = list(ops_in(self.function))
-        allocs = list(ops_of(self.function, AllocSlotsOp))
-        events = list(ops_of(self.function, EventOp))
+        allocs = list(among(ops, AllocSlotsOp))
+        events = list(among(ops, EventOp))
         self.last_alloc = allocs[-1] if allocs else None
         for op in ops:
             kind = type(op)

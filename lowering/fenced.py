@@ -17,7 +17,7 @@ from pto_buf.fences.ids import Reserved
 from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
 from pto_buf.hw import EVENT_IDS, Pipe, Target
 from pto_buf.lowering.hoisting import repeatable
-from pto_buf.walking import ops_in, ops_of
+from pto_buf.walking import ops_of
 
 RETURNS = "ptobuf.returns"
 """On an event that is only there so that an id serves again: it is not reduced away."""
@@ -58,7 +58,8 @@ def is_ordered(function: FuncOp) -> bool:
 
 def reserved_flags(function: FuncOp, target: Target) -> Reserved:
     """The flags that the target takes for itself, those that ops use inside themselves, and those that others wrote."""
-    return target.reserved_ids.union(*(_flags_of(op) for op in ops_in(function)))
+    flagging = (TileOp, SetFlagOp, WaitFlagOp, SetFlagDynOp, WaitFlagDynOp)
+    return target.reserved_ids.union(*(_flags_of(op) for op in ops_of(function, *flagging)))
 
 
 def _flags_of(op: Operation) -> Reserved:

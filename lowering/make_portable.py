@@ -29,7 +29,7 @@ from pto_buf.errors import DiagnosticError
 from pto_buf.lowering.constants import Constants
 from pto_buf.lowering.signs import never_negative
 from pto_buf.source import place_of
-from pto_buf.walking import functions, ops_in
+from pto_buf.walking import functions, ops_of
 
 _SIGNED = (
     arith.DivSIOp,
@@ -57,9 +57,7 @@ _WRAPPING = (
 )
 """Ops that are printed as unsigned arithmetic, converted back."""
 
-_CONVERSIONS = frozenset(
-    f"arith.{name}" for name in ("index_cast", "index_castui", "extsi", "extui", "sitofp", "uitofp")
-)
+_CONVERSIONS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp, arith.SIToFPOp, arith.UIToFPOp)
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class MakePortablePass(ModulePass):
 
 class _Rewriting:
     def __init__(self, function: FuncOp):
-        self.ops = list(ops_in(function))
+        self.ops = list(ops_of(function, ForOp, WhileOp, YieldOp, ConditionOp, arith.AddfOp, *_CONVERSIONS))
         self.constants = Constants(function)
         self.jumps = any(isinstance(op, WhileOp) for op in self.ops)
         """Whether loops are printed as jumps: then the counter is assigned first, as if it were carried."""
@@ -96,10 +94,8 @@ class _Rewriting:
                     self._handed_over(op, range(1, len(op.operands)))
                 case arith.AddfOp():
                     self._sum_of_floats(op)
-                case _ if op.name in _CONVERSIONS:
-                    self._conversion(op)
                 case _:
-                    pass
+                    self._conversion(op)
 
     # --- loops ---
 

@@ -31,7 +31,7 @@ from pto_buf.schedule.grouping import Clash
 from pto_buf.schedule.widen import widen_sets
 from pto_buf.slots.build import STAGE_ATTRIBUTE
 from pto_buf.source import place_of
-from pto_buf.walking import functions, ops_in, ops_of
+from pto_buf.walking import functions, ops_of
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,8 @@ def _overflow(func: FuncOp) -> Diagnostic | None:
 
 
 def _forget(func: FuncOp) -> None:
-    for op in ops_in(func):
-        if isinstance(op, scf.ForOp) and op.attributes.pop(STAGE_ATTRIBUTE, None) is not None:
+    for op in ops_of(func, scf.ForOp):
+        if op.attributes.pop(STAGE_ATTRIBUTE, None) is not None:
             changed(func)
 
 

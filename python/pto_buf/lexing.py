@@ -20,14 +20,16 @@ _USUAL = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-_NAMES = {
+KINDS: Mapping[str, MLIRTokenKind] = {str(mark): kind for mark, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
+"""The kind of each punctuation."""
+
+_BY_MARK = {mark[0]: KINDS[mark] for mark in (*":,()}[]<>=+/*?|{", "->")} | {
     "%": MLIRTokenKind.PERCENT_IDENT,
     "!": MLIRTokenKind.EXCLAMATION_IDENT,
     "#": MLIRTokenKind.HASH_IDENT,
     "^": MLIRTokenKind.CARET_IDENT,
 }
-KINDS: Mapping[str, MLIRTokenKind] = {str(mark): kind for mark, kind in KIND_BY_PUNCTUATION_SPELLING.items()}
-"""The kind of each punctuation."""
+"""The kinds of the usual tokens by their first character; words begin with any other."""
 
 
 class QuickToken(Token[MLIRTokenKind, str]):
@@ -64,5 +66,4 @@ class QuickLexer(MLIRLexer):
             return QuickToken(token.kind, token.span.start, token.span.end, token.text, input)
         text = match[1]
         start, self.pos = match.span(1)
-        kind = KINDS.get(text) or _NAMES.get(text[0], MLIRTokenKind.BARE_IDENT)
-        return QuickToken(kind, start, self.pos, text, input)
+        return QuickToken(_BY_MARK.get(text[0], MLIRTokenKind.BARE_IDENT), start, self.pos, text, input)

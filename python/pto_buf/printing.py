@@ -4,7 +4,7 @@ from io import StringIO
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.scf import ExecuteRegionOp
-from xdsl.ir import Attribute, Region, SSAValue, TypeAttribute
+from xdsl.ir import Attribute, Operation, Region, SSAValue, TypeAttribute
 from xdsl.printer import Printer
 
 
@@ -24,6 +24,15 @@ class RememberingPrinter(Printer):
             return
         self._current_column += len(text)
         self.stream.write(text)
+
+    def print_op(self, op: Operation) -> None:
+        """As xDSL's, without its questions about each op that has a format of its own and no regions."""
+        if op.regions or self.print_generic_format or self.print_debuginfo or type(op).print is Operation.print:
+            super().print_op(op)
+            return
+        self._print_results(op)
+        self.print_string(op.name)
+        op.print(self)
 
     def print_ssa_value(self, value: SSAValue) -> str:
         """As xDSL's, but `x_1` as a name of its own and the second value called `x` never get one name."""

@@ -166,9 +166,9 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
     if len(fences.pool.sets) > 1 and lanes > 1:
         return "slot sets of several slots share its bytes"
     groups = components(sites, tree, flow)
-    whole = {group: _contained(group, tree, lanes) for group in groups if not group.carried}
-    contained = [one for one in whole.values() if one is not None]
-    spread = [group for group in groups if whole.get(group) is None]
+    whole = [None if group.carried else _contained(group, tree, lanes) for group in groups]
+    contained = [one for one in whole if one is not None]
+    spread = [group for group, one in zip(groups, whole, strict=True) if one is None]
     doubtful = bool(spread) or _meet(contained) or any(_spelt_apart(group) for group in groups)
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     if not any(group.carried for group in spread):

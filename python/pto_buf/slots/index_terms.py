@@ -46,7 +46,10 @@ _UNSIGNED = frozenset(
     {Fn.DIVU, Fn.CEILDIVU, Fn.REMU, Fn.MINU, Fn.MAXU, Fn.ULT, Fn.ULE, Fn.UGT, Fn.UGE, Fn.SHRU},
 )
 
-_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp)
+_COMBINING = frozenset(
+    {*_FUNCTIONS, arith.CmpiOp, arith.SelectOp, arith.IndexCastOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp},
+)
+"""Ops whose results' terms are made of those of all their operands."""
 
 FIXED_OPS = frozenset(
     {"pto.get_block_idx", "pto.get_block_num", "pto.get_subblock_idx", "pto.get_subblock_num"},
@@ -317,16 +320,17 @@ def _operands(value: SSAValue) -> tuple[SSAValue, ...]:
     if not isinstance(value, OpResult):
         return ()
     op = value.op
+    kind = type(op)  # all these classes are final, and a number is most often a constant
+    if kind in _COMBINING:
+        return tuple(op.operands)
+    if kind not in (scf.IfOp, scf.WhileOp):
+        return ()
     if isinstance(op, scf.IfOp):
         yielded = [region.block.last_op for region in (op.true_region, op.false_region) if region.blocks]
         if _width(value.type) is None or len(yielded) != 2:
             return ()
         return (op.cond, *(last.operands[value.index] for last in yielded if last is not None))
-    if isinstance(op, scf.WhileOp):
-        return _passed(op, value.index)
-    if type(op) in _FUNCTIONS or isinstance(op, (arith.CmpiOp, arith.SelectOp, *_CASTS)):
-        return tuple(op.operands)
-    return ()
+    return _passed(op, value.index) if isinstance(op, scf.WhileOp) else ()
 
 
 def _passed(op: scf.WhileOp, index: int) -> tuple[SSAValue, ...]:
