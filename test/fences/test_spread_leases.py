@@ -1,6 +1,7 @@
 """Leases that go from loop to loop, that several loops or a `while` carry, or that several trips read: all in lanes."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import pytest
 from pytest import MonkeyPatch
@@ -9,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from fences.test_lost_overlap import through
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status, Verdict
+from pto_buf.check.steps import Did
 from pto_buf.compiler import Compiled, compile_file, compile_module
 from pto_buf.dialect.ptobuf import EventOp
 from pto_buf.errors import DiagnosticError
@@ -142,6 +144,35 @@ def window(slots: int) -> Compiled:
     return compile_module(kernel.module(), STRICT)
 
 
+def average(slots: int, *, again: bool = False) -> SlotText:
+    """A state that goes from slot to slot, each made of the one before; a load fills the first one. `again`: in each
+    trip of an outer loop."""
+    kernel = SlotText("n m" if again else "n", S=slots, P=3)
+    with kernel.loop("o", 0, "m") if again else nullcontext():
+        kernel.load("S[0]", "h")
+        with kernel.loop("i", 0, "n"):
+            kernel.load("P[i % 3]", row="i")
+            kernel.vector(f"S[(i + 1) % {slots}]", f"S[i % {slots}]", "P[i % 3]")
+            kernel.store(f"S[(i + 1) % {slots}]", row="i")
+        if again:
+            kernel.store(f"S[n % {slots}]", "z")
+    return kernel
+
+
+def around_a_loop(slots: int, *, again: bool = False) -> SlotText:
+    """B10 with more slots, and other pipes behind the loop than in it: a load before it, loads in it, one behind it."""
+    kernel = SlotText("n m" if again else "n", P=slots, V=1)
+    with kernel.loop("o", 0, "m") if again else nullcontext():
+        kernel.load("P[0]")
+        with kernel.loop("k", 0, "n"):
+            kernel.vector("V", f"P[k % {slots}]")
+            kernel.store("V", row="k")
+            kernel.load(f"P[(k + 1) % {slots}]", row="k + 1")
+        kernel.load("P[0]", "h")
+        kernel.store("P[0]", "z")
+    return kernel
+
+
 def over_the_border() -> SlotText:
     """The last trip of the inner loop loads for the first one of its next run."""
     kernel = SlotText(P=3)
@@ -185,6 +216,8 @@ def over_the_border_by_arms() -> SlotText:
         lambda: window(3),
         lambda: window(4),
         lambda: window(5),
+        lambda: compile_module(average(2).module(), STRICT),
+        lambda: compile_module(average(3).module(), STRICT),
     ],
     ids=[
         "groups",
@@ -201,12 +234,14 @@ def over_the_border_by_arms() -> SlotText:
         "window of 3",
         "window of 4",
         "window of 5",
+        "average",
+        "average of 3",
     ],
 )
 def test_no_more_is_ordered_than_the_data_ask_for(compiled: Callable[[], Compiled]):
     module = compiled().module
     function = kernel_of(module)
-    for n in (0, 1, 2, 3, 5):
+    for n in (0, 1, 2, 3, 5, 7):
         found = closures(function, {"n": n})
         assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
         assert wrong_runs(module, {"n": n}) == []
@@ -220,6 +255,27 @@ def test_loops_one_behind_the_other_have_the_shortest_ring_that_fits_all(slots: 
         found = closures(function, {"n": n, "m": m})
         assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
         assert wrong_runs(module, {"n": n, "m": m}) == []
+
+
+@pytest.mark.parametrize("slots", [2, 4])
+def test_a_loop_has_lanes_where_other_pipes_go_on_with_its_slots(slots: int):
+    """Only what stands behind the loop waits for more than its data ask for: for the loop's end."""
+    module = compile_module(around_a_loop(slots).module(), STRICT).module
+    for n in range(2 * slots + 2):
+        found = closures(kernel_of(module), {"n": n})
+        loads = [at for at, step in enumerate(found.steps) if isinstance(step, Did) and step.site.name == "tload"]
+        assert found.words(found.needed - found.held) == []
+        assert {pair.second for pair in found.held - found.needed} <= {loads[-1]}
+        assert wrong_runs(module, {"n": n}) == []
+
+
+@pytest.mark.parametrize("kernel", [average(3, again=True), around_a_loop(2, again=True)], ids=["average", "around"])
+def test_parts_with_lanes_come_round_with_a_loop_around_them(kernel: SlotText):
+    module = compile_module(kernel.module(), PipelineOptions()).module
+    for n in (0, 1, 2, 4):
+        found = closures(kernel_of(module), {"n": n, "m": 2})
+        assert found.words(found.needed - found.held) == []
+        assert wrong_runs(module, {"n": n, "m": 2}) == []
 
 
 @pytest.mark.parametrize("kernel", [over_the_border, over_the_border_by_arms], ids=["one arm", "two arms"])

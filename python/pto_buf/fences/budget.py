@@ -157,7 +157,7 @@ class _Search:
         reason = f"{pair} for a ring"
         known = self.pools[fences.pool.key]
         fewer = region_rings(known, reason)
-        if known.irregular is not None or fewer.rings == known.rings:
+        if fewer.rings == known.rings:
             fewer = replace(known, rings=(), handshake=True, irregular=reason)
         self.pools[fences.pool.key] = fewer
         self.groups = tuple(sorted((*self.groups, *ring_groups([fewer])), key=lambda group: group.first))

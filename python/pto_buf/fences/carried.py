@@ -4,14 +4,16 @@ Each lease is opened at one piece of the first phase and taken over once at a pi
 shapes that are thought of here keeps that promise has to be tried out.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
 from typing import NamedTuple
 
 from pto_buf.fences.components import Component
 from pto_buf.fences.phases import Closing, Half, Pass, Piece, Shape, lane_is_known, pipes_of
 from pto_buf.fences.traces import Trace, Traces, in_order, traces
-from pto_buf.fences.tree import Site, Tree, common_block, span_in
+from pto_buf.fences.tree import Site, Span, Tree, common_block, span_in
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Loop, While
@@ -28,17 +30,17 @@ class _Group(NamedTuple):
     pipe: Pipe
 
 
-def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Shape]:
+def carried_shapes(component: Component, tree: Tree, flow: Flow, others: Sequence[Site] = ()) -> Iterator[Shape]:
     """Shapes to try where a loop inside the frame carries leases, or they go from one loop there to another.
 
-    The most parallel ones come first.
+    The most parallel ones come first. Leases may come in from `others`, other accesses.
     """
     around = tree.loops_around(tree.blocks[component.frame].path)
-    found = traces(tree, component.sites, flow)
+    found = traces(tree, component.sites, flow, others)
     ordered = in_order(found.whole, component.sites)
     if ordered is None:
         return
-    runs = _runs(ordered)
+    runs = _runs(ordered, found.whole)
     signature = tuple(pipes_of(run) for run in runs)
     phase = {site.key: number for number, run in enumerate(runs) for site in run}
     for carrier in _carriers(component, around, tree, flow):
@@ -53,9 +55,11 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow) -> Iterator[Sha
                 for part in _parts(number, run, bodies, found.whole, deep=deep, apart=apart)
             ]
             if all(lane_is_known(part.piece.lane, part.piece.span, tree) for part in parts):
-                even[tuple(part.piece for part in parts)] = None
-                uneven[_uneven(parts, runs, found)] = None
-                passed[(*(part.piece for part in parts), *_passes(parts, runs, found.whole))] = None
+                entering = tuple(_entering(span_in(component.frame, component.sites), parts, runs, found))
+                if not entering:
+                    even[tuple(part.piece for part in parts)] = None
+                uneven[(*_uneven(parts, runs, found), *entering)] = None
+                passed[(*(part.piece for part in parts), *_passes(parts, runs, found.whole), *entering)] = None
         for pieces in even | uneven | passed:
             shape = Shape(signature, pieces, phase, around, carried=True)
             yield from _closed(shape, carrier, component.sites[0].access.slots.count)
@@ -167,8 +171,23 @@ def _trails(part: _Part, parts: Sequence[_Part], found: Traces) -> bool:
 def _late(opener: _Part, parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Traces) -> Iterator[Piece]:
     """What pipes take over at once of leases that are opened outside of the loop and never come to the usual place."""
     ways = [trace for trace in found.whole if trace[0] in opener.covers]
-    if opener.inside or not ways:
-        return
+    if not opener.inside and ways:
+        yield from _taken_over(ways, opener.piece._replace(way=Pass.BEHIND), parts, runs)
+
+
+def _entering(span: Span, parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Traces) -> Iterator[Piece]:
+    """What pipes do before the frame's `span` for leases that come in there: as if they were opened, and for what never
+    comes to the usual place."""
+    for slot, ways in found.entering.items():
+        passes = [Piece(0, pipe, span, slot, Pass.BEFORE, trails=False) for pipe in pipes_of(runs[0])]
+        yield from passes
+        yield from _taken_over(ways, passes[0], parts, runs)
+
+
+def _taken_over(
+    ways: Sequence[Trace], at: Piece, parts: Sequence[_Part], runs: Sequence[Sequence[Site]]
+) -> Iterator[Piece]:
+    """The passes that there have to be, at one place, of leases that go these ways from there."""
     entered = {(key, one.piece.pipe) for one in parts if one.piece.half is not Half.LEAVE for key in one.covers}
     for number, run in enumerate(runs):
         for pipe in pipes_of(run) if number > 0 else ():
@@ -176,7 +195,7 @@ def _late(opener: _Part, parts: Sequence[_Part], runs: Sequence[Sequence[Site]],
             firsts = [next((key for key in way if key in mine), None) for way in ways]
             if not any((first, pipe) in entered for first in firsts):
                 half = Half.ENTER if any(firsts) else Half.BOTH
-                yield Piece(number, pipe, opener.piece.span, opener.piece.lane, Pass.BEHIND, half, trails=False)
+                yield Piece(number, pipe, at.span, at.lane, at.way, half, trails=False)
 
 
 def _passes(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Sequence[Trace]) -> Iterator[Piece]:
@@ -202,13 +221,17 @@ def _passes(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Seque
     yield from passes
 
 
-def _runs(sites: Sequence[Site]) -> list[list[Site]]:
-    """Cuts the accesses where a write follows another pipe's access, and where a read follows a write."""
+def _runs(sites: Sequence[Site], found: Sequence[Trace]) -> list[list[Site]]:
+    """Cuts the accesses where a write follows another pipe's access, and where a read follows a write.
+
+    What an op does stays together, but for one that a lease comes by again: only what it does with one slot does.
+    """
+    again = {op for trace in found for op in _met_again(trace)}
     runs: list[list[Site]] = []
     writing = False
-    by_op: dict[int, list[Site]] = {}
+    by_op: dict[tuple[int, Term | None], list[Site]] = {}
     for site in sites:
-        by_op.setdefault(site.op.key, []).append(site)
+        by_op.setdefault((site.op.key, site.access.term if site.op.key in again else None), []).append(site)
     for of_op in by_op.values():
         writes = any(site.access.role.writes for site in of_op)
         same_pipes = bool(runs) and runs[-1][0].op.pipes == of_op[0].op.pipes
@@ -218,3 +241,9 @@ def _runs(sites: Sequence[Site]) -> list[list[Site]]:
             runs.append(list(of_op))
         writing = writes
     return runs
+
+
+def _met_again(trace: Trace) -> Iterator[int]:
+    """The ops that a lease comes by again behind another one."""
+    ops = [op for op, _ in groupby(key.op for key in trace)]
+    return (op for op, times in Counter(ops).items() if times > 1)

@@ -24,7 +24,7 @@ class Member:
     @property
     def slots(self) -> int:
         """Slots that have a lane of their own while ids suffice."""
-        return 1 if self.fences.irregular is not None else self.fences.lanes
+        return self.fences.lanes
 
 
 @dataclass(frozen=True)

@@ -27,46 +27,67 @@ def shape_of(found: Sequence[Stage], lane: Site | int, around: tuple[int, ...]) 
     return Shape(tuple(stage.pipes for stage in found), pieces, phase, around)
 
 
-def rings_in(block: int, sites: Sequence[Site], tree: Tree, lane: Lane, *, around: bool) -> Iterator[Placed]:
+class Parts:
+    """Parts of regions that keep order by themselves. There are none of these."""
+
+    def stages(self, block: int, sites: Sequence[Site], tree: Tree) -> list[Stage]:
+        """The stages of a block, each such part a mixed one."""
+        return stages(block, sites, tree)
+
+    def rings(self, stage: Stage) -> tuple[Placed, ...]:
+        """The rings of a stage that keeps order by itself; none if it does not."""
+        return ()
+
+
+NO_PARTS = Parts()
+
+
+def rings_in(
+    block: int, sites: Sequence[Site], tree: Tree, lane: Lane, *, around: bool, parts: Parts = NO_PARTS
+) -> Iterator[Placed]:
     """The rings of one block and of what is inside it. `around`: executions of the block follow one another."""
-    found = stages(block, sites, tree)
+    found = parts.stages(block, sites, tree)
     if len(found) == 1:
-        yield from _rings_of_item(found[0], tree, lane, around)
+        yield from _rings_of_item(found[0], tree, lane, around, parts)
     elif found:
         loops = tree.loops_around(tree.blocks[block].path)
         signature = tuple(stage.pipes for stage in found)
         yield Placed(ring_of(signature, around=around), (shape_of(found, lane[0], loops),), lane[1])
-        yield from rings_inside(found, tree, lane)
+        yield from rings_inside(found, tree, lane, parts)
 
 
-def rings_inside(found: Sequence[Stage], tree: Tree, lane: Lane) -> Iterator[Placed]:
+def rings_inside(found: Sequence[Stage], tree: Tree, lane: Lane, parts: Parts = NO_PARTS) -> Iterator[Placed]:
     """The rings inside the stages of a ring, which keeps the executions of each of them apart."""
     for stage in found:
         if stage.mixed:
-            yield from _rings_of_blocks(stage, tree, lane)
+            yield from parts.rings(stage) or _rings_of_blocks(stage, tree, lane, parts)
 
 
-def _rings_of_item(stage: Stage, tree: Tree, lane: Lane, around: bool) -> Iterator[Placed]:
+def _rings_of_item(stage: Stage, tree: Tree, lane: Lane, around: bool, parts: Parts) -> Iterator[Placed]:
     """The rings of a stage that is all there is in its block."""
     if not stage.mixed:
         return
+    whole = parts.rings(stage)
+    if whole:
+        yield from whole
+        return
     if around and isinstance(tree.blocks[stage.span.block].nodes[stage.span.first], Branch):
         yield _turns(stage, tree, lane)
-    yield from _rings_of_blocks(stage, tree, lane)
+    yield from _rings_of_blocks(stage, tree, lane, parts)
 
 
-def _rings_of_blocks(stage: Stage, tree: Tree, lane: Lane) -> Iterator[Placed]:
+def _rings_of_blocks(stage: Stage, tree: Tree, lane: Lane, parts: Parts) -> Iterator[Placed]:
     node = tree.blocks[stage.span.block].nodes[stage.span.first]
-    parts = [
+    by_block = [
         (block, [site for site in stage.sites if item_in(site.path, block) is not None])
         for block in tree.inner[node.key]
     ]
-    inside = [(block, sites) for block, sites in parts if sites]
+    inside = [(block, sites) for block, sites in by_block if sites]
     if isinstance(node, While) and len(inside) == 2:
         yield from _rings_of_while(node, inside, tree, lane)
         return
     for block, sites in inside:
-        yield from rings_in(block, sites, tree, lane, around=isinstance(node, Loop | While))
+        yield from rings_in(block, sites, tree, lane, around=isinstance(node, Loop | While), parts=parts)
 
 
 def _turns(stage: Stage, tree: Tree, lane: Lane) -> Placed:

@@ -1,19 +1,19 @@
 """Fences of one pool of bytes: a ring of events where its leases are regular, rings of its regions otherwise."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pto_buf.fences.carried import carried_shapes
 from pto_buf.fences.components import Component, components
 from pto_buf.fences.loss import Loss, loss
-from pto_buf.fences.nest import Lane, rings_in, rings_inside, shape_of
-from pto_buf.fences.phases import Closing, Shape, lane_is_known
+from pto_buf.fences.nest import NO_PARTS, Lane, Parts, rings_in, rings_inside, shape_of
+from pto_buf.fences.phases import Closing, Shape, lane_is_known, pipes_of
 from pto_buf.fences.rehearsal import holds
 from pto_buf.fences.rings import Placed, Use, constant_lane, ring_of, uses_of
-from pto_buf.fences.stages import Stage, stages
-from pto_buf.fences.tree import Site, Span, Tree, item_in
+from pto_buf.fences.stages import Stage, lease_groups, stages
+from pto_buf.fences.tree import Site, Span, Tree, item_in, span_in
 from pto_buf.fences.unify import common_signature, stretched
 from pto_buf.fences.windows import Pair
 from pto_buf.hw import Pipe
@@ -108,12 +108,8 @@ class PoolFences:
             behind = self.partners(earlier.op.pipes, earlier.access.role.writes)
             before = self.partners(later.op.pipes, later.access.role.writes)
             return not any(pipe in before for pipe in behind)
-        opens = later.key in self.opening and self.irregular is None
-        return not any(
-            # A round of a ring that orders only a part is no lease: what opens one may follow in the same round.
-            placed.proves(earlier, later, carried, opens and len(placed.phase) == len(self.sites))
-            for placed in self.rings
-        )
+        opens = later.key in self.opening
+        return not any(placed.proves(earlier, later, carried, opens and placed.of_leases) for placed in self.rings)
 
 
 def apart(one: Site, other: Site) -> bool:
@@ -136,17 +132,24 @@ def fence_pool(pool: Pool, tree: Tree, flow: Flow, reach: Reach, *, plain: bool 
     fences = PoolFences(pool, tree, sites, lanes, opening=_opening(sites, flow))
     if not sites:
         return fences
-    found = _UNPROVEN if plain else _regular(fences, flow, reach)
-    return region_rings(fences, found) if isinstance(found, str) else replace(fences, rings=found)
+    if plain:
+        return region_rings(fences, _UNPROVEN)
+    found = _regular(fences, sites, flow, reach)
+    if not isinstance(found, str):
+        return replace(fences, rings=found)
+    serial, mixed = region_rings(fences, found), region_rings(fences, found, _Regular(fences, flow, reach))
+    if mixed.rings == serial.rings or cost_of(fences, serial.rings).held <= cost_of(fences, mixed.rings).held:
+        return serial
+    return mixed
 
 
-def region_rings(fences: PoolFences, reason: str) -> PoolFences:
-    """The pool with rings of one lane, by regions: right in all control flow."""
+def region_rings(fences: PoolFences, reason: str, parts: Parts = NO_PARTS) -> PoolFences:
+    """The pool with rings of one lane, by regions: right in all control flow. Some `parts` may have their own rings."""
     home, sites = fences.home, fences.sites
     if fences.pairs is not None:
         crossing = {op for pair in fences.pairs if pair.crosses for op in (pair.earlier, pair.later)}
         sites = [site for site in sites if site.op.key in crossing]
-    rings = tuple(rings_in(home.block, sites, fences.tree, (0, 1), around=False)) if sites else ()
+    rings = tuple(rings_in(home.block, sites, fences.tree, (0, 1), around=False, parts=parts)) if sites else ()
     return replace(fences, rings=rings, irregular=reason)
 
 
@@ -160,9 +163,41 @@ def _opening(sites: Sequence[Site], flow: Flow) -> frozenset[SiteKey]:
     return frozenset(site.key for site in sites if flow.origins[site.key] == (Origin(site.key, None),))
 
 
-def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...] | str:
-    """Rings with a lane for each slot, or why there are none."""
-    tree, sites, lanes = fences.tree, fences.sites, fences.lanes
+class _Regular(Parts):
+    """Parts whose leases have rings of one lane for each slot; leases of slots that other parts fill come in."""
+
+    def __init__(self, fences: PoolFences, flow: Flow, reach: Reach):
+        self.fences = fences
+        self.flow = flow
+        self.reach = reach
+        self.found: dict[tuple[SiteKey, ...], tuple[Placed, ...]] = {tuple(site.key for site in fences.sites): ()}
+        """By accesses: what has been found out."""
+
+    def stages(self, block: int, sites: Sequence[Site], tree: Tree) -> list[Stage]:
+        found: list[Stage] = []
+        rest: list[Site] = []
+        for group in lease_groups(block, sites, self.flow):
+            span = span_in(block, group)
+            if span.first < span.last and any(stage.mixed for stage in stages(block, group, tree)):
+                whole = Stage(tuple(group), span, pipes_of(group), writes=True, mixed=True)
+                if self.rings(whole):
+                    found += [*stages(block, rest, tree), whole]
+                    rest = []
+                    continue
+            rest += group
+        return [*found, *stages(block, rest, tree)]
+
+    def rings(self, stage: Stage) -> tuple[Placed, ...]:
+        key = tuple(site.key for site in stage.sites)
+        if key not in self.found:
+            rings = _regular(self.fences, stage.sites, self.flow, self.reach)
+            self.found[key] = () if isinstance(rings, str) else rings
+        return self.found[key]
+
+
+def _regular(fences: PoolFences, sites: Sequence[Site], flow: Flow, reach: Reach) -> tuple[Placed, ...] | str:
+    """Rings with a lane for each slot around some accesses, or why there are none."""
+    tree, lanes = fences.tree, fences.lanes
     if len(fences.pool.sets) > 1 and lanes > 1:
         return "slot sets of several slots share its bytes"
     groups = components(sites, tree, flow)
@@ -170,10 +205,15 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
     contained = [one for one in whole if one is not None]
     spread = [group for group, one in zip(groups, whole, strict=True) if one is None]
     doubtful = bool(spread) or _meet(contained) or any(_spelt_apart(group) for group in groups)
+    if len(sites) < len(fences.sites):
+        keys = {site.key for site in sites}
+        if any(_comes_in(group, keys, flow) for group in groups if group not in spread):
+            return "its leases come in from elsewhere"
+        doubtful = True
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     if not any(group.carried for group in spread):
         reason = "its slot index changes within a region that a fence would have to span"
-    for choice in _choices(spread, tree, flow):
+    for choice in _choices(spread, tree, flow, fences.sites):
         together = (*(one.shape for one in contained), *choice)
         signature = common_signature([shape.signature for shape in together])
         fitted = [] if signature is None else [stretched(shape, signature) for shape in together]
@@ -184,10 +224,13 @@ def _regular(fences: PoolFences, flow: Flow, reach: Reach) -> tuple[Placed, ...]
         placed = Placed(ring_of(signature), tuple(shape for shape in fitted if shape is not None), lanes)
         if not _within_reach(placed, fences, reach):
             reason = "its slot index is not known where a fence would have to stand"
-        elif (not doubtful and alike) or holds(tree, sites, placed, uses_of(placed, fences.home, tree, keep_idle=True)):
+        elif (not doubtful and alike) or holds(
+            tree, fences.sites, placed, uses_of(placed, fences.home, tree, keep_idle=True)
+        ):
             inner = [ring for one in contained for ring in one.inner(tree, len(signature) > 1)]
             if all(_within_reach(ring, fences, reach) for ring in inner):
-                return (placed, *inner) if placed.ring.events else tuple(inner)
+                rings = (placed, *inner) if placed.ring.events else inner
+                return tuple(replace(ring, of_leases=len(ring.phase) == len(sites)) for ring in rings)
             reason = "its slot index is not known where a fence would have to stand"
     return reason
 
@@ -237,6 +280,11 @@ def _contained(component: Component, tree: Tree, lanes: int) -> _Contained | Non
     return _Contained(component.frame, found, shape_of(found, lane, around), (lane, lanes))
 
 
+def _comes_in(component: Component, keys: Set[SiteKey], flow: Flow) -> bool:
+    """Whether a lease of the component may be opened by an access that is not among these."""
+    return any(origin.opener not in keys for site in component.sites for origin in flow.origins[site.key])
+
+
 def _meet(contained: Sequence[_Contained]) -> bool:
     """Whether leases of two of these may be live together, so that only their lanes keep them apart."""
     last: dict[int, int] = {}
@@ -263,12 +311,14 @@ def _lane_site(component: Component) -> Site:
     return max(component.sites, key=lambda site: alike[site.access.term])
 
 
-def _choices(spread: Sequence[Component], tree: Tree, flow: Flow) -> Iterator[tuple[Shape, ...]]:
+def _choices(
+    spread: Sequence[Component], tree: Tree, flow: Flow, others: Sequence[Site]
+) -> Iterator[tuple[Shape, ...]]:
     """Shapes of all these components together. With several of them, all take the same number of the list."""
     if not spread:
         yield ()
         return
-    yield from zip(*(carried_shapes(component, tree, flow) for component in spread), strict=False)
+    yield from zip(*(carried_shapes(component, tree, flow, others) for component in spread), strict=False)
 
 
 def home_of(sites: Sequence[Site], tree: Tree) -> Span:

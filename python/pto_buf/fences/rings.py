@@ -76,6 +76,8 @@ class Placed:
     ring: Ring
     shapes: tuple[Shape, ...]
     lanes: int
+    of_leases: bool = False
+    """Whether each round is a whole lease, so that what opens one never follows in the same round."""
 
     @cached_property
     def phase(self) -> Mapping[SiteKey, int]:

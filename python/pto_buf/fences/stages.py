@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pto_buf.fences.phases import pipes_of
 from pto_buf.fences.tree import Site, Span, Tree
 from pto_buf.hw import Pipe
+from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Op
 
 
@@ -60,3 +61,28 @@ def _by_item(block: int, sites: Sequence[Site]) -> Iterator[tuple[int, list[Site
             group = []
         group.append(site)
     yield group[-1].path[depth].item, group
+
+
+def lease_groups(block: int, sites: Sequence[Site], flow: Flow) -> Iterator[list[Site]]:
+    """The accesses of a block, given in program order, in groups of whole items between which no lease goes on."""
+    items = list(_by_item(block, sites))
+    first: dict[SiteKey, int] = {}
+    last: dict[SiteKey, int] = {}
+    for number, (_, group) in enumerate(items):
+        for site in group:
+            for origin in flow.origins[site.key]:
+                first.setdefault(origin.opener, number)
+                last[origin.opener] = number
+    until = list(range(len(items)))
+    for opener, number in first.items():
+        until[number] = max(until[number], last[opener])
+    together: list[Site] = []
+    end = 0
+    for number, (_, group) in enumerate(items):
+        if together and number > end:
+            yield together
+            together = []
+        together.extend(group)
+        end = max(end, until[number])
+    if together:
+        yield together

@@ -1,7 +1,10 @@
-"""Watching leases: which accesses each lease of a small run has, one behind the other."""
+"""Watching leases: which accesses each lease of a small run has, one behind the other.
+
+Where only some of the accesses are asked for, leases come in from others: they begin with the first of these accesses.
+"""
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
@@ -16,14 +19,18 @@ Trace = tuple[SiteKey, ...]
 
 @dataclass
 class _Lease:
+    slot: int
+    inside: bool
+    """Whether it is opened at one of the accesses that are asked for."""
     sites: list[SiteKey] = field(default_factory=list[SiteKey])
     read: bool = False
 
 
 class _Watch(Run):
-    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterable[int], flow: Flow):
+    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterable[int], flow: Flow, asked: Set[SiteKey]):
         super().__init__(tree, sites, iter(unknown))
         self.flow = flow
+        self.asked = asked
         self.held: dict[tuple[int, int], _Lease] = {}
         self.leases: list[_Lease] = []
 
@@ -31,9 +38,9 @@ class _Watch(Run):
         slot = (site.access.slots.key, lane)
         lease = self.held.get(slot)
         if lease is None or self._opens(site, lease):
-            lease = self.held[slot] = _Lease()
+            lease = self.held[slot] = _Lease(lane, site.key in self.asked)
             self.leases.append(lease)
-        if not lease.sites or lease.sites[-1] != site.key:
+        if site.key in self.asked and (not lease.sites or lease.sites[-1] != site.key):
             lease.sites.append(site.key)
         lease.read = lease.read or site.access.role.reads
 
@@ -51,19 +58,29 @@ class Traces(NamedTuple):
     """Those that no other goes on from."""
     cut: tuple[Trace, ...]
     """The others: some of them the run cut short."""
+    entering: Mapping[int, Sequence[Trace]]
+    """By slot, in order: the ways of leases that come in from other accesses."""
 
 
-def traces(tree: Tree, sites: Sequence[Site], flow: Flow) -> Traces:
-    """The ways of the leases at these sites."""
+def traces(tree: Tree, sites: Sequence[Site], flow: Flow, others: Sequence[Site] = ()) -> Traces:
+    """The ways of the leases at these sites. `others`: further ones, of which those come in."""
     found: dict[Trace, None] = {}
+    entering: dict[int, dict[Trace, None]] = {}
+    asked = {site.key for site in sites}
+    everything = sorted((*sites, *(site for site in others if site.key not in asked)), key=lambda site: site.key)
     for unknown in numbers(tree, sites):
-        watch = _Watch(tree, sites, unknown, flow)
+        watch = _Watch(tree, everything, unknown, flow, asked)
         watch.go()
-        found.update((tuple(lease.sites), None) for lease in watch.leases)
+        for lease in watch.leases:
+            if lease.sites:
+                found[tuple(lease.sites)] = None
+                if not lease.inside:
+                    entering.setdefault(lease.slot, {})[tuple(lease.sites)] = None
         if not watch.chose:
             break
     begun = {trace[:length] for trace in found for length in range(1, len(trace))}
-    return Traces(tuple(t for t in found if t not in begun), tuple(t for t in found if t in begun))
+    whole, cut = tuple(t for t in found if t not in begun), tuple(t for t in found if t in begun)
+    return Traces(whole, cut, {slot: tuple(entering[slot]) for slot in sorted(entering)})
 
 
 def in_order(found: Sequence[Trace], sites: Sequence[Site]) -> tuple[Site, ...] | None:
