@@ -253,14 +253,15 @@ def test_drains_by_the_larger_of_two_bounds():
 
 
 def conditional(same: bool) -> str:
-    """Fill and use each under a condition of the data: the same one, or two."""
+    """Fill and use each under a condition of the data: one worked out twice, or two."""
     kernel = Kernel()
     kernel.slots("X")
     kernel.slots("Y")
     kernel.set("V>MTE2")
     with kernel.loop("i", 0, "n"):
         kernel.let("c", "unknown(i)")
-        kernel.let("d", "c" if same else "unknown(i)")
+        kernel.let("j", "i + 1")
+        kernel.let("d", "unknown(i)" if same else "unknown(j)")
         with kernel.when("c"):
             kernel.wait("V>MTE2")
             kernel.load("X")
@@ -275,7 +276,7 @@ def conditional(same: bool) -> str:
     return kernel.text()
 
 
-def test_fill_and_use_under_one_remembered_condition():
+def test_fill_and_use_under_one_condition_worked_out_twice():
     assert faults(conditional(True)) == set()
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 from xdsl.dialects import func, scf
@@ -44,6 +45,7 @@ from pto_buf.dialect.tiles import AllocTileOp, AssignOp
 from pto_buf.dialect.types import tile_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Core, Space
+from pto_buf.same_values import SameValues, same_values
 from pto_buf.source import place_of
 
 _SCALAR_DIALECTS = ("arith.", "math.")
@@ -59,7 +61,7 @@ def build(function: func.FuncOp) -> Program:
 class _Builder:
     """Walks the function once. `_terms` holds integers, and for a tile that control flow chooses, its address.
 
-    `_same` are the values that are computed from arguments alone: the same wherever they are computed.
+    `_fixed` holds unknowns that do not change in a run, by the first value of those that are the same.
     """
 
     def __init__(self, function: func.FuncOp):
@@ -68,7 +70,7 @@ class _Builder:
         self._variables: list[VarInfo] = []
         self._terms: dict[SSAValue, Term] = {}
         self._block_values: dict[str, Var] = {}
-        self._same: set[SSAValue] = set()
+        self._fixed: dict[SSAValue, Var] = {}
         self._code: list[Instruction] = []
         self._section: Core | None = None
         self._sites = 0
@@ -87,7 +89,6 @@ class _Builder:
             )
         arguments: list[tuple[int, Var]] = []
         block = function.body.block
-        self._same.update(block.args)
         for number, argument in enumerate(block.args):
             if width_of(argument.type) is not None:
                 var = self._variable(argument.name_hint or f"arg{number}", Kind.ARGUMENT, argument.type)
@@ -202,7 +203,6 @@ class _Builder:
         if name not in self._block_values:
             self._block_values[name] = self._variable(name, Kind.ARGUMENT, op.value.type)
         self._terms[op.value] = self._block_values[name]
-        self._same.add(op.value)
 
     def _arithmetic(self, op: Operation) -> None:
         if not op.name.startswith(_SCALAR_DIALECTS) or op.regions:
@@ -212,15 +212,23 @@ class _Builder:
         if len(op.results) == 1 and (tile_of(op.results[0].type) is not None) and op.name == "arith.select":
             self._memory.choose(op)
             return
-        same = all(operand in self._same for operand in op.operands)
         for result in op.results:
-            if same:
-                self._same.add(result)
             if width_of(result.type) is not None:
                 value = term_of(op, [self._terms.get(operand) for operand in op.operands])
-                if value is None and same:
-                    value = self._variable(result.name_hint or op.name, Kind.FIXED, result.type, op)
-                self._terms[result] = self._unknown(op, result) if value is None else value
+                self._terms[result] = self._worked_out(op, result) if value is None else value
+
+    def _worked_out(self, op: Operation, result: SSAValue) -> Term:
+        """What nothing is known of: made here, unless the same value was made before or does not change in a run."""
+        first = self._same.of(result)
+        if result not in self._same.fixed:
+            return self._unknown(op, result) if first is result else self._terms[first]
+        if first not in self._fixed:
+            self._fixed[first] = self._variable(result.name_hint or op.name, Kind.FIXED, result.type, op)
+        return self._fixed[first]
+
+    @cached_property
+    def _same(self) -> SameValues:
+        return same_values(self._function)
 
     def _unknown(self, op: Operation, result: SSAValue) -> Var:
         var = self._variable(result.name_hint or op.name, Kind.UNKNOWN, result.type, op)

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from xdsl.dialects import arith, scf
 from xdsl.dialects.builtin import IndexType, IntegerType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from pto_buf.dialect.tile_op import constant_of
+from pto_buf.same_values import SameValues, same_values
 from pto_buf.slots.bounds import BOOL, Interval, bounds
 from pto_buf.slots.carried import closed_forms
 from pto_buf.slots.fold import BITS
@@ -83,6 +85,8 @@ class IndexTerms:
         self._terms: dict[SSAValue, Term] = {}
         self._sizes: dict[SSAValue, int] = {}
         self._loops: dict[Operation, LoopTerms] = {}
+        self._unknowns: dict[SSAValue, Opaque] = {}
+        """By the first of the values that are the same."""
         self._fixed: dict[str, Var] = {}
         self._owners: dict[int, Operation] = {}
         """By the key of a variable or unknown: the innermost loop in whose trips it is another number."""
@@ -121,9 +125,17 @@ class IndexTerms:
             self._loops.pop(op, None)
             for result in op.results:
                 self._terms.pop(result, None)
+                self._unknowns.pop(result, None)
             for region in op.regions:
                 for inner in region.blocks:
                     self.forget(inner)
+
+    @cached_property
+    def _same(self) -> SameValues:
+        function = next(iter(self._keys))
+        while (parent := function.parent_op()) is not None and not isinstance(function, FuncOp):
+            function = parent
+        return same_values(function) if isinstance(function, FuncOp) else SameValues()
 
     # --- values ---
 
@@ -206,9 +218,13 @@ class IndexTerms:
         return term if after >= before or bounds(term).within(_range(value.type)) else self._unknown(value)
 
     def _unknown(self, value: SSAValue) -> Opaque:
-        around = value.op.parent_op() if isinstance(value, OpResult) else value.owner.parent_op()
-        while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
-            around = around.parent_op()
+        first = self._same.of(value)
+        if first not in self._unknowns:
+            self._unknowns[first] = self._made_up(first)
+        return self._unknowns[first]
+
+    def _made_up(self, value: SSAValue) -> Opaque:
+        around = None if value in self._same.fixed else _around(value)
         held = _range(value.type)
         loop = None if around is None else self._keys[around]
         name = value.name_hint or ("an unknown condition" if held == BOOL else "an unknown number")
@@ -292,6 +308,14 @@ class IndexTerms:
             for (_, _, init, next), variable, form in zip(rows, variables, forms, strict=True)
             if form is None
         )
+
+
+def _around(value: SSAValue) -> Operation | None:
+    """The innermost loop around the place where the value is made."""
+    around = value.owner.parent_op()
+    while around is not None and not isinstance(around, scf.ForOp | scf.WhileOp):
+        around = around.parent_op()
+    return around
 
 
 def _counter_name(op: scf.WhileOp) -> str:
