@@ -11,7 +11,7 @@ from itertools import accumulate, chain, pairwise
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, DenseArrayBase, i32
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptOperandDef, VarOperandDef
 
 SEGMENTS = "operandSegmentSizes"
@@ -33,12 +33,10 @@ def operands_of(op: Operation) -> SSAValues[SSAValue[Attribute]]:
 
 def _accessor(index: int, definition: object) -> Callable[[Operation], Any]:
     def several(op: Operation) -> Any:
-        first, end = _groups(op)[index]
-        return operands_of(op)[first:end]
+        return SSAValues(_part(operands_of(op), _groups(op)[index]))
 
     def single(op: Operation) -> Any:
-        first, _ = _groups(op)[index]
-        return operands_of(op)[first]
+        return _part(operands_of(op), _groups(op)[index])[0]
 
     def optional(op: Operation) -> Any:
         group = several(op)
@@ -49,16 +47,19 @@ def _accessor(index: int, definition: object) -> Callable[[Operation], Any]:
     return single
 
 
-_GROUPS: dict[bytes, tuple[tuple[int, int], ...]] = {}
+_part: Callable[[tuple[Any, ...], slice], tuple[Any, ...]] = cast(Any, tuple).__getitem__
+"""A part of a tuple. SSAValues' own makes two of it."""
+
+_GROUPS: dict[bytes, tuple[slice, ...]] = {}
 
 
-def _groups(op: Operation) -> tuple[tuple[int, int], ...]:
-    """Where each group begins among the operands, and where it ends."""
-    sizes = cast(DenseArrayBase[Any], op.properties[SEGMENTS])
+def _groups(op: Operation) -> tuple[slice, ...]:
+    """Where each group is among the operands."""
+    sizes: Any = op.properties[SEGMENTS]
     known = _GROUPS.get(sizes.data.data)
     if known is None:
         bounds = accumulate(sizes.get_values(), initial=0)
-        known = _GROUPS[sizes.data.data] = tuple(pairwise(bounds))
+        known = _GROUPS[sizes.data.data] = tuple(slice(first, end) for first, end in pairwise(bounds))
     return known
 
 
@@ -76,7 +77,11 @@ def fill(
     attributes: Mapping[str, Attribute] | None = None,
 ) -> None:
     """As `Operation.__init__`, in a third of the time, for an op without regions, successors and default values."""
-    op.operands = operands
+    uses = tuple([Use(op, index) for index in range(len(operands))])
+    for operand, use in zip(operands, uses, strict=True):
+        operand.add_use(use)
+    op._operands = SSAValues(operands)  # pyright: ignore[reportPrivateUsage]
+    op._operand_uses = uses  # pyright: ignore[reportPrivateUsage]
     op.results = SSAValues([OpResult(type, op, index) for index, type in enumerate(result_types)])
     op.properties = dict(properties or ())
     op.attributes = dict(attributes or ())

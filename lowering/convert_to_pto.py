@@ -209,9 +209,9 @@ class _Conversion:
     def _flag(self, op: Operation) -> None:
         event, number = op.operands
         spec = cast(EventType, event.type).data
-        if event not in self.ids:
-            self.ids[event] = self._ids(op, event)
-        ids = self.ids[event]
+        ids = self.ids.get(event)
+        if ids is None:
+            ids = self.ids[event] = self._ids(op, event)
         static, dynamic = (SetFlagOp, SetFlagDynOp) if isinstance(op, SetOp) else (WaitFlagOp, WaitFlagDynOp)
         lane = constant_of(number)
         place = _Before(op)

@@ -137,14 +137,16 @@ class _Reader:
 
     def _lane(self, value: SSAValue) -> Hashable:
         """A name that equal computations of one lane share."""
-        if value not in self.lanes:
-            owner = value.owner
-            if isinstance(owner, Block) or not repeatable(owner):
-                self.lanes[value] = value
-            else:
-                attributes = tuple(sorted((name, str(attr)) for name, attr in owner.attributes.items()))
-                properties = tuple(sorted((name, str(attr)) for name, attr in owner.properties.items()))
-                operands = tuple(self._lane(operand) for operand in owner.operands)
-                key = (owner.name, attributes, properties, operands)
-                self.lanes[value] = self.classes.setdefault(key, len(self.classes))
-        return self.lanes[value]
+        known = self.lanes.get(value)
+        if known is None:
+            known = self.lanes[value] = self._new_lane(value)
+        return known
+
+    def _new_lane(self, value: SSAValue) -> Hashable:
+        owner = value.owner
+        if isinstance(owner, Block) or not repeatable(owner):
+            return value
+        attributes = tuple(sorted((name, str(attr)) for name, attr in owner.attributes.items()))
+        properties = tuple(sorted((name, str(attr)) for name, attr in owner.properties.items()))
+        operands = tuple(self._lane(operand) for operand in owner.operands)
+        return self.classes.setdefault((owner.name, attributes, properties, operands), len(self.classes))

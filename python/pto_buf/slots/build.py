@@ -211,9 +211,10 @@ class _Builder:
         """The slot behind a slot or a tile; None for an operand in no slot, or one that was complained about."""
         if tile_of(value.type) is None:
             return None
-        if value not in self._held:
-            self._held[value] = self._found(value, user)
-        return self._held[value]
+        known = self._held.get(value)
+        if known is None and value not in self._held:
+            known = self._held[value] = self._found(value, user)
+        return known
 
     def _found(self, value: SSAValue, user: Operation) -> _Held | None:
         if isinstance(value, OpResult):

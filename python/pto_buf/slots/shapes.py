@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 
+from pto_buf.dialect.groups import operands_of
 from pto_buf.dialect.slot_op import SlotOp
 from pto_buf.dialect.table.row import Role, TableError, Use
 from pto_buf.dialect.tile_op import constant_of
@@ -48,7 +49,7 @@ class Shapes:
         return found
 
     def _of_kind(self, op: SlotOp) -> Shape:
-        operands = op.operands
+        operands = operands_of(op)
         key = (
             type(op),
             tuple([value.type for value in operands]),
