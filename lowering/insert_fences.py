@@ -24,11 +24,11 @@ from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.errors import DiagnosticError, Place
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.ids import Ids
-from pto_buf.fences.once import Once
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
 from pto_buf.fences.pools import Pool, Reach
 from pto_buf.fences.tree import Site
+from pto_buf.fences.trips import Trips
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.kept import kept
 from pto_buf.lowering.constants import INDEX, Constants
@@ -175,17 +175,22 @@ class _Writer:
 
     def _gap(self, anchor: Operation, behind: bool, actions: Sequence[Action], events: Sequence[SSAValue]) -> None:
         outside = _Behind(anchor) if behind else _Before(anchor)
-        for once, group in groupby(actions, key=lambda action: action.once):
-            put = self._in_one_trip(once, anchor, outside) if once else outside
-            self._put(anchor, list(group), events, put)
+        for once, of_trips in groupby(actions, key=lambda action: action.once):
+            group = list(of_trips)
+            if once:
+                for action in group:  # a lane that is worked out here has to be before the condition
+                    self._lane(action.lane, anchor)
+            put = self._in_trips(once, anchor, outside) if once else outside
+            self._put(anchor, group, events, put)
 
-    def _in_one_trip(self, once: Sequence[Once], anchor: Operation, put: "_Put") -> "_Put":
-        """Puts ops under the condition that each of these loops is in that trip."""
+    def _in_trips(self, once: Sequence[Trips], anchor: Operation, put: "_Put") -> "_Put":
+        """Puts ops under the condition that each of these loops is in one of those trips."""
         condition: SSAValue | None = None
         for one in once:
             loop = self.built.ops[one.loop]
             assert isinstance(loop, ForOp)
-            here = put(CmpiOp(loop.body.block.args[0], self.constants.index(one.value), "eq")).results[0]
+            compare = "slt" if one.below else "eq"
+            here = put(CmpiOp(loop.body.block.args[0], self.constants.index(one.value), compare)).results[0]
             condition = here if condition is None else put(AndIOp(condition, here)).results[0]
         assert condition is not None
         last = YieldOp()

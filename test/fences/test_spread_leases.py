@@ -108,6 +108,23 @@ def three_loops(slots: int) -> Compiled:
     return compile_module(kernel.module(), STRICT)
 
 
+def resident(slots: int, *, by_counter: bool) -> Compiled:
+    """Tiles are loaded once and read by two loops: V names them by its counter or by numbers, MTE3 by its counter."""
+    kernel = SlotText("n m", P=slots, X=2, O=2)
+    for tile in range(slots):
+        kernel.load(f"P[{tile}]", row=tile)
+    with kernel.loop("i", 0, "n"):
+        kernel.load("X[i % 2]", "h", row="i")
+        first, *others = [f"i % {slots}"] if by_counter else range(slots)
+        kernel.vector("O[i % 2]", "X[i % 2]", f"P[{first}]")
+        for tile in others:
+            kernel.vector("O[i % 2]", "O[i % 2]", f"P[{tile}]")
+        kernel.store("O[i % 2]", row="i")
+    with kernel.loop("j", 0, "m"), kernel.when("j < 7"):
+        kernel.store(f"P[(j + 1) % {slots}]", "z", row="j")
+    return compile_module(kernel.module(), STRICT)
+
+
 def prefetch_in_while() -> Compiled:
     """Each trip loads for the next one, if there is one."""
     text = """
@@ -245,6 +262,37 @@ def test_no_more_is_ordered_than_the_data_ask_for(compiled: Callable[[], Compile
         found = closures(function, {"n": n})
         assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
         assert wrong_runs(module, {"n": n}) == []
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [
+        lambda: resident(3, by_counter=False),
+        lambda: resident(4, by_counter=False),
+        lambda: resident(3, by_counter=True),
+    ],
+    ids=["numbers", "numbers of four", "counters"],
+)
+def test_each_read_of_a_tile_that_stays_waits_for_that_tile_alone(compiled: Callable[[], Compiled]):
+    module = compiled().module
+    function = kernel_of(module)
+    for n, m in ((0, 0), (0, 1), (0, 2), (0, 9), (1, 3), (3, 2), (7, 7)):
+        found = closures(function, {"n": n, "m": m})
+        assert found.words(found.held - found.needed) == found.words(found.needed - found.held) == []
+        assert wrong_runs(module, {"n": n, "m": m}) == []
+
+
+def test_an_update_of_a_tile_that_stays_waits_for_the_update_before():
+    """V works on each tile in place, once for each trip that names it."""
+    kernel = SlotText("n m", P=3)
+    for tile in range(3):
+        kernel.load(f"P[{tile}]", row=tile)
+    with kernel.loop("j", 0, "m"):
+        kernel.vector("P[j % 3]", "P[j % 3]")
+    with kernel.loop("i", 0, "n"):
+        kernel.store("P[i % 3]", row="i")
+    module = compile_module(kernel.module(), STRICT).module
+    assert all(wrong_runs(module, {"n": n, "m": m}) == [] for n, m in ((0, 0), (1, 2), (3, 1), (5, 7)))
 
 
 @pytest.mark.parametrize("slots", [2, 4])

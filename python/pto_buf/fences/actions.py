@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from pto_buf.fences.groups import Member, RingGroup
 from pto_buf.fences.handshake import handovers
-from pto_buf.fences.once import Mover, Once
+from pto_buf.fences.once import Mover
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.pools import Pool, PoolFences
 from pto_buf.fences.rings import Do, Hand, RingEvent, Use, pass_order
 from pto_buf.fences.tree import Site
+from pto_buf.fences.trips import Trips
 from pto_buf.hw import Pipe
 from pto_buf.slots.terms import Apply, Const, Fn
 
@@ -24,9 +25,11 @@ class Rank(IntEnum):
     PRIME = 2
     PASS = 3
     CLOSING = 4
-    WAIT = 5
-    RETURN = 6
-    BARRIER = 7
+    CLOSED = 5
+    """A set for what a closing takes over."""
+    WAIT = 6
+    RETURN = 7
+    BARRIER = 8
 
 
 @dataclass(frozen=True)
@@ -62,13 +65,23 @@ class Action(NamedTuple):
     """The order of passes in one gap."""
     closing: Closing | None = None
     trip: tuple["Action", ...] = ()
-    once: tuple[Once, ...] = ()
+    once: tuple[Trips, ...] = ()
     """Only in these trips."""
     implied: bool = False
     """Others order all that it orders; it is to be left out."""
 
 
 _RANKS = {Do.SET: Rank.SET, Do.PRIME: Rank.PRIME, Do.WAIT: Rank.WAIT, Do.DRAIN: Rank.WAIT}
+
+
+def _rank(use: Use) -> Rank:
+    if use.early is not None and use.do is Do.SET:
+        return Rank.CLOSED
+    return _RANKS[use.do] if use.way is None else Rank.PASS
+
+
+def _once(use: Use) -> tuple[Trips, ...]:
+    return () if use.early is None or use.do is Do.SET else (use.early.trips,)
 
 
 class Planner:
@@ -95,13 +108,13 @@ class Planner:
             action = Action(
                 use.anchor if moved is None else moved.op,
                 use.behind,
-                _RANKS[use.do] if use.way is None else Rank.PASS,
+                _rank(use),
                 event=numbers[use.event],
                 lane=few[use.lane] if few is not None and isinstance(use.lane, int) else use.lane,
                 modulus=group.lanes if folded and isinstance(use.lane, Site) else _wrapped(use, group.lanes),
                 waits=use.do in (Do.WAIT, Do.DRAIN),
                 order=pass_order(use) if use.way is not None else (0, False),
-                once=() if moved is None else moved.once,
+                once=_once(use) if moved is None else moved.once,
             )
             if use.closing is None:
                 self.actions.append(action)

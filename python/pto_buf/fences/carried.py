@@ -40,7 +40,7 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow, others: Sequenc
     ordered = in_order(found.whole, component.sites)
     if ordered is None:
         return
-    runs = _runs(ordered, found.whole)
+    runs = runs_of(ordered, found.whole)
     signature = tuple(pipes_of(run) for run in runs)
     phase = {site.key: number for number, run in enumerate(runs) for site in run}
     for carrier in _carriers(component, around, tree, flow):
@@ -221,7 +221,7 @@ def _passes(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Seque
     yield from passes
 
 
-def _runs(sites: Sequence[Site], found: Sequence[Trace]) -> list[list[Site]]:
+def runs_of(sites: Sequence[Site], found: Sequence[Trace]) -> list[list[Site]]:
     """Cuts the accesses where a write follows another pipe's access, and where a read follows a write.
 
     What an op does stays together, but for one that a lease comes by again: only what it does with one slot does.

@@ -25,7 +25,7 @@ class Mark(NamedTuple):
 
 @dataclass(frozen=True)
 class Guarded:
-    """Marks in one trip only of some loop around them."""
+    """Marks in some trips only of a loop around them."""
 
     marks: tuple[Mark, ...]
 

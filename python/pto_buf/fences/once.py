@@ -12,18 +12,10 @@ from dataclasses import dataclass
 from pto_buf.fences.groups import RingGroup
 from pto_buf.fences.rings import Do, Use
 from pto_buf.fences.tree import Site, Tree, last_key
+from pto_buf.fences.trips import Trips
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Loop, Op
-from pto_buf.slots.terms import Const, Var
-
-
-@dataclass(frozen=True)
-class Once:
-    """Only in the trip of a loop in which its counter is `value`."""
-
-    loop: int
-    counter: Var
-    value: int
+from pto_buf.slots.terms import Const
 
 
 @dataclass(frozen=True)
@@ -31,7 +23,7 @@ class Moved:
     """Before or behind the op with the key `op`, in one trip of each loop around it that the fence was outside of."""
 
     op: int
-    once: tuple[Once, ...]
+    once: tuple[Trips, ...]
 
 
 Inside = Mapping[int, Sequence[tuple[Site, int]]]
@@ -85,6 +77,7 @@ class Mover:
             or not (enters or (use.do is Do.SET and use.behind))
             or use.way is not None
             or use.closing is not None
+            or use.early is not None
         ):
             return None
         pipe = use.event.dst if enters else use.event.src
@@ -116,7 +109,7 @@ class Mover:
         return at < len(keys) and (keys[at] < last if enters else keys[at] <= last)
 
 
-def _once(node: object, enters: bool) -> Once | None:
+def _once(node: object, enters: bool) -> Trips | None:
     """The first or the last trip of a loop that is known to run; None for any other node."""
     if not isinstance(node, Loop):
         return None
@@ -126,4 +119,4 @@ def _once(node: object, enters: bool) -> Once | None:
     counters = range(lower.value, upper.value, step.value)
     if not counters:
         return None
-    return Once(node.key, node.var, counters[0] if enters else counters[-1])
+    return Trips(node.key, node.var, counters[0] if enters else counters[-1])

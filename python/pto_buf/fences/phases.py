@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from pto_buf.fences.tree import Site, Span, Tree
+from pto_buf.fences.trips import Trips
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.program import Loop, While
@@ -35,6 +36,29 @@ class Half(StrEnum):
     LEAVE = "leave"
 
 
+@dataclass(frozen=True)
+class Closing:
+    """Behind loop `loop`, leases that no trip has read are closed: the trips that would have read them run, without
+    their work. `lag` such trips follow the last one, or (`to_lag`) those up to number `lag` that have not been run.
+    """
+
+    loop: int
+    lag: int
+    to_lag: bool
+
+
+@dataclass(frozen=True)
+class Early:
+    """A loop reads each lease in many trips, but all of them in its first trips.
+
+    Only these take over; those of them that have not been run do so behind the loop, in `closing`, and then all that
+    was taken over is handed on.
+    """
+
+    trips: Trips
+    closing: Closing
+
+
 class Piece(NamedTuple):
     """Phase `phase` of `pipe` at `span`, on lane `lane` or the one of the slot that the index of a site names.
 
@@ -49,17 +73,8 @@ class Piece(NamedTuple):
     way: Pass | None = None
     half: Half = Half.BOTH
     trails: bool = True
-
-
-@dataclass(frozen=True)
-class Closing:
-    """Behind loop `loop`, leases that no trip has read are closed: the trips that would have read them run, without
-    their work. `lag` such trips follow the last one, or (`to_lag`) those up to number `lag` that have not been run.
-    """
-
-    loop: int
-    lag: int
-    to_lag: bool
+    early: Early | None = None
+    """Of which loop's first trips it is, if it enters in them, or leaves behind the loop."""
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pto_buf.fences.loss import Loss, loss
 from pto_buf.fences.nest import NO_PARTS, Lane, Parts, rings_in, rings_inside, shape_of
 from pto_buf.fences.phases import Closing, Shape, lane_is_known, pipes_of
 from pto_buf.fences.rehearsal import holds
+from pto_buf.fences.resident import resident_shapes
 from pto_buf.fences.rings import Placed, Use, constant_lane, ring_of, uses_of
 from pto_buf.fences.stages import Stage, lease_groups, stages
 from pto_buf.fences.tree import Site, Span, Tree, item_in, span_in
@@ -213,7 +214,7 @@ def _regular(fences: PoolFences, sites: Sequence[Site], flow: Flow, reach: Reach
     reason = "a loop carries its leases in a way that one token for each slot does not fit"
     if not any(group.carried for group in spread):
         reason = "its slot index changes within a region that a fence would have to span"
-    for choice in _choices(spread, tree, flow, fences.sites):
+    for choice in _choices(spread, fences, flow):
         together = (*(one.shape for one in contained), *choice)
         signature = common_signature([shape.signature for shape in together])
         fitted = [] if signature is None else [stretched(shape, signature) for shape in together]
@@ -311,14 +312,17 @@ def _lane_site(component: Component) -> Site:
     return max(component.sites, key=lambda site: alike[site.access.term])
 
 
-def _choices(
-    spread: Sequence[Component], tree: Tree, flow: Flow, others: Sequence[Site]
-) -> Iterator[tuple[Shape, ...]]:
+def _choices(spread: Sequence[Component], fences: PoolFences, flow: Flow) -> Iterator[tuple[Shape, ...]]:
     """Shapes of all these components together. With several of them, all take the same number of the list."""
     if not spread:
         yield ()
         return
-    yield from zip(*(carried_shapes(component, tree, flow, others) for component in spread), strict=False)
+    yield from zip(*(_shapes(component, fences, flow) for component in spread), strict=False)
+
+
+def _shapes(component: Component, fences: PoolFences, flow: Flow) -> Iterator[Shape]:
+    yield from carried_shapes(component, fences.tree, flow, fences.sites)
+    yield from resident_shapes(component, fences.tree, fences.lanes)
 
 
 def home_of(sites: Sequence[Site], tree: Tree) -> Span:

@@ -40,12 +40,13 @@ def holds(tree: Tree, sites: Sequence[Site], placed: Placed, uses: Sequence[Use]
 
 
 class Fences:
-    """What stands before each node (passes, waits) and behind it (sets, passes, then each closing)."""
+    """What stands before each node (passes, waits) and behind it (sets, passes, each closing, then sets for these)."""
 
     def __init__(self, uses: Sequence[tuple[Placed, Use]]):
         self.before: dict[int, list[_Numbered]] = {}
         self.behind: dict[int, list[_Numbered]] = {}
         self.closings: dict[int, dict[tuple[int, Closing], list[_Numbered]]] = {}
+        self.closed: dict[int, list[_Numbered]] = {}
         self.primes: list[Use] = []
         rings: dict[int, int] = {}
         for placed, use in uses:
@@ -55,6 +56,8 @@ class Fences:
             elif use.closing is not None:
                 of_loop = self.closings.setdefault(use.anchor, {})
                 of_loop.setdefault((number, use.closing), []).append((number, placed, use))
+            elif use.early is not None and use.do is Do.SET:
+                self.closed.setdefault(use.anchor, []).append((number, placed, use))
             elif use.do is not Do.DRAIN:
                 (self.behind if use.behind else self.before).setdefault(use.anchor, []).append((number, placed, use))
         for group in self.before.values():
@@ -82,13 +85,17 @@ class Player(Run):
 
     def before(self, node: Node) -> None:
         for entry in self.fences.before.get(node.key, ()):
-            self.use(*entry)
+            early = entry[2].early
+            if early is None or early.trips.has(self.value(early.trips.counter)):
+                self.use(*entry)
 
     def behind(self, node: Node) -> None:
         for entry in self.fences.behind.get(node.key, ()):
             self.use(*entry)
         for (_, closing), group in self.fences.closings.get(node.key, {}).items():
             self._close(node, closing, group)
+        for entry in self.fences.closed.get(node.key, ()):
+            self.use(*entry)
 
     def _close(self, node: Node, closing: Closing, uses: Sequence[_Numbered]) -> None:
         if not isinstance(node, Loop):

@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import NamedTuple
 
-from pto_buf.fences.phases import Closing, Half, Pass, Piece, Shape, Signature
+from pto_buf.fences.phases import Closing, Early, Half, Pass, Piece, Shape, Signature
 from pto_buf.fences.tree import Site, Span, Tree, last_key
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import SiteKey
@@ -130,6 +130,8 @@ class Use(NamedTuple):
     """Whether it stands directly in the block in which the ring begins and ends."""
     order: tuple[int, ...] = ()
     """Where it stands in the program, compared with the other uses."""
+    early: Early | None = None
+    """A wait is only in these trips of the loop, a set behind its closing."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,8 @@ def inner_uses(placed: Placed, home: Span, tree: Tree) -> dict[RingEvent, list[U
             inner[event].append(_use(event, Do.SET, put, lanes, home, tree))
         for take in takes.get(((event.phase + 1) % len(ring.signature), event.dst), ()):
             inner[event].append(_use(event, Do.WAIT, take, lanes, home, tree))
+            if take.early is not None:
+                inner[event].append(_late_use(event, take, take.early.closing, lanes, tree))
     for shape in placed.shapes:
         for use in _closing_uses(ring, shape, lanes, tree):
             inner[use.event].append(use)
@@ -236,6 +240,14 @@ def _closing_uses(ring: Ring, shape: Shape, lanes: int, tree: Tree) -> Iterator[
                 yield Use(event, Do.SET, piece.phase, closing.loop, True, lane, closing, order=(at, 2, piece.phase, 1))
 
 
+def _late_use(event: RingEvent, piece: Piece, closing: Closing, lanes: int, tree: Tree) -> Use:
+    """Takes over behind a loop what its first trips did not, since they were too few."""
+    (body,) = tree.inner[closing.loop]
+    at = last_key(tree.node(tree.blocks[body].path[-1]))
+    lane = constant_lane(piece.lane, lanes)
+    return Use(event, Do.WAIT, piece.phase, closing.loop, True, lane, closing, order=(at, 2, piece.phase, 0))
+
+
 def _within(block: int, outer: int, tree: Tree) -> bool:
     return block == outer or any(step.block == outer for step in tree.blocks[block].path)
 
@@ -248,7 +260,8 @@ def _use(event: RingEvent, do: Do, piece: Piece, lanes: int, home: Span, tree: T
     if first:
         order = (node.key, -2 if piece.way is not None else -1, piece.phase, sets)
     else:
-        order = (last_key(node), 1 if piece.way is not None else 0, piece.phase, sets)
+        rank = 1 if piece.way is not None else 0 if piece.early is None else 3
+        order = (last_key(node), rank, piece.phase, sets)
     return Use(
         event,
         do,
@@ -259,6 +272,7 @@ def _use(event: RingEvent, do: Do, piece: Piece, lanes: int, home: Span, tree: T
         way=piece.way,
         direct=piece.span.block == home.block,
         order=order,
+        early=piece.early,
     )
 
 

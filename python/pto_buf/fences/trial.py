@@ -95,7 +95,7 @@ class Trial(Run):
             case Mark():
                 self._signal(item)
             case Guarded(marks):
-                if all(self.value(one.counter) == one.value for one in marks[0].action.once):
+                if all(one.has(self.value(one.counter)) for one in marks[0].action.once):
                     self._signals(marks)
             case Closed(Loop() as loop, Action(closing=Closing() as closing), marks):
                 for counter in self.trips_behind(loop, closing.lag, closing.to_lag):
