@@ -6,6 +6,8 @@ from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
 from pto_buf.errors import DiagnosticError
 from pto_buf.lowering.verify_slots import VerifySlotsPass
+from pto_buf.printing import text_of
+from pto_buf.source import parse_text
 from pto_buf.universe import make_context
 from support.slot_builder import lowered
 from support.slot_text import SlotText
@@ -98,6 +100,15 @@ def test_trips_of_a_run_time_step_that_store_to_one_place() -> None:
     assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())
 
 
-def test_its_fences_are_proven() -> None:
-    verdict = check(kernel_of(lowered(prefetched(2, 3, 1))[0]))
+@pytest.mark.parametrize("lower", ["0", "m"])
+def test_its_fences_are_proven(lower: str) -> None:
+    verdict = check(kernel_of(lowered(prefetched(2, 3, 1, lower=lower))[0]))
     assert (verdict.status, verdict.reason, verdict.findings) == (Status.PROVEN, "", ())
+
+
+def test_a_guard_of_the_trips_left_over_that_is_one_too_wide_is_found() -> None:
+    """It would load a tile for which no fence stands, since no trip that is left over has one to load."""
+    text = text_of(lowered(prefetched(2, 3, 1, lower="m"))[0])
+    last = text.rindex("arith.cmpi slt")
+    spoilt = f"{text[:last]}arith.cmpi sle{text[last + len('arith.cmpi slt') :]}"
+    assert check(kernel_of(parse_text(make_context(), spoilt, "kernel.mlir"))).status is Status.WRONG

@@ -1,9 +1,9 @@
 """Readies a program for reasoning about all its runs. Pure.
 
 A long loop to a constant, or to the least or greatest of one and something else, is followed like one whose end is an
-argument, except that the residues of its end are known. Quotients of arguments are arguments of their own; an argument
-that the bound of a loop divides is spelt as a multiple of its quotient and a rest, so that guards that compare with it
-and loops that count quotients are related.
+argument, except that the residues of its end are known. Quotients of arguments are arguments of their own; what the
+bound of a loop divides, an argument or a sum of several, is spelt as a multiple of its quotient and a rest, so that
+guards that compare with it and loops that count quotients are related.
 """
 
 from collections.abc import Iterator
@@ -25,11 +25,12 @@ _QUOTIENTS = frozenset({Fn.DIVS, Fn.DIVU, Fn.FLOORDIV, Fn.CEILDIV, Fn.CEILDIVU, 
 
 @dataclass(frozen=True)
 class Prepared:
-    """`known` are variables that stand for a number, `defined` those that stand for a quotient of arguments."""
+    """`known` are variables that stand for a number, `defined` those that stand for a quotient of arguments or what it
+    leaves."""
 
     program: Program
     known: dict[int, int]
-    defined: dict[int, Node]
+    defined: dict[int, Term]
 
 
 def prepare(program: Program) -> Prepared:
@@ -41,15 +42,19 @@ class _Preparer:
         self._program = program
         self._variables = list(program.variables)
         self._known: dict[int, int] = {}
-        self._defined: dict[int, Node] = {}
+        self._defined: dict[int, Term] = {}
         self._quotients: dict[Node, Var] = {}
         self._ends: dict[int, tuple[Var, int]] = {}
         self._numbers: dict[int, Var] = {}
         """The variables that stand for numbers."""
         self._limits: set[Node] = set()
         """Least and greatest numbers that loops compare with, of which one operand is a large constant."""
-        self._split: dict[int, tuple[Var, int]] = {}
-        """Of the arguments that bounds of loops divide: the quotient, and the divisor."""
+        self._split: dict[Term, _Split] = {}
+        """Of what bounds of loops divide."""
+        self._spelt: dict[int, Term] = {}
+        """For the key of an argument in it, one of each, how it is spelt."""
+        self._taken: set[int] = set()
+        """All arguments in what is split."""
 
     def done(self) -> Prepared:
         codes = tuple(self._code(code) for code in self._program.codes)
@@ -62,17 +67,17 @@ class _Preparer:
         return var
 
     def _code(self, code: Code) -> Code:
-        divisors: dict[Var, int] = {}
+        divisors: dict[Term, int] = {}
         for one in code.instructions:
             if isinstance(one, Enter):
                 self._find_end(one.loop)
-                for var, divisor in () if one.loop.upper is None else _divided(one.loop.upper):
-                    divisors[var] = lcm(divisors.get(var, 1), divisor)
+                for what, divisor in () if one.loop.upper is None else _divided(one.loop.upper):
+                    divisors[what] = lcm(divisors.get(what, 1), divisor)
             elif isinstance(one, Branch) and one.loop is not None:
                 self._find_limits(one.condition)
-        for var, divisor in divisors.items():
-            if var.key not in self._split and 1 < divisor <= _LARGEST_DIVISOR and self._is_argument(var):
-                self._split[var.key] = self._quotient(Node(Fn.DIVU, (var, const(divisor)))), divisor
+        for what, divisor in divisors.items():
+            if 1 < divisor <= _LARGEST_DIVISOR:
+                self._divide(what, divisor)
         return Rewriter(self._term, self._end).code(code)
 
     def _find_end(self, loop: Loop) -> None:
@@ -107,9 +112,9 @@ class _Preparer:
 
     def _term(self, term: Term) -> Term:
         if isinstance(term, Var):
-            return self._spelt(term)
+            return self._spelt.get(term.key, term)
         if isinstance(term, Sum):
-            if all(isinstance(atom, Var) and atom.key not in self._split for atom, _ in term.parts):
+            if all(isinstance(atom, Var) and atom.key not in self._spelt for atom, _ in term.parts):
                 return term
             total: Term = const(term.const)
             for atom, factor in term.parts:
@@ -129,14 +134,25 @@ class _Preparer:
         kinds = [self._variables[var.key].kind for var in variables(term)]
         return all(kind in (Kind.ARGUMENT, Kind.FIXED) for kind in kinds)
 
-    def _is_argument(self, var: Var) -> bool:
-        return self._variables[var.key].kind is Kind.ARGUMENT
-
-    def _spelt(self, var: Var) -> Term:
-        if var.key not in self._split:
-            return var
-        quotient, divisor = self._split[var.key]
-        return add(apply(Fn.REMU, var, const(divisor)), quotient, divisor)
+    def _divide(self, what: Term, divisor: int) -> None:
+        """Spells what is divided as a multiple of its quotient and a rest, unless parts of it are spelt already."""
+        own = variables(what)
+        if any(self._variables[var.key].kind is not Kind.ARGUMENT or var.key in self._taken for var in own):
+            return
+        last = next((atom for atom, factor in reversed(as_sum(what).parts) if factor == 1), None)
+        if not isinstance(last, Var):
+            return
+        if what == last:
+            quotient, counted = self._quotient(Node(Fn.DIVU, (last, const(divisor)))), last
+        else:  # it may be negative, and then so is the quotient, rounded down
+            kind = Kind.ARGUMENT if _not_negative(what) else Kind.FIXED
+            quotient, counted = self._new("quotient", kind), self._new("rest", Kind.ARGUMENT)
+            self._defined[quotient.key] = Node(Fn.FLOORDIV, (what, const(divisor)))
+            self._defined[counted.key] = add(what, self._defined[quotient.key], -divisor)
+        rest = apply(Fn.REMU, counted, const(divisor))
+        self._split[what] = _Split(quotient, divisor, rest)
+        self._spelt[last.key] = add(add(add(last, what, -1), rest), quotient, divisor)
+        self._taken.update(var.key for var in own)
 
     def _whole_quotient(self, term: Node) -> Term | None:
         """A quotient in quotients of arguments that are spelt so; None for any other."""
@@ -156,14 +172,15 @@ class _Preparer:
         return floors[0] if len(floors) == 1 else apply(Fn.MAXS, *floors)
 
     def _part(self, what: "_Divided") -> Term | None:
-        quotient, divisor = self._split.get(what.var.key, (what.var, 1))
-        if divisor % what.by:
+        if what.by == 1:
+            return self._term(add(what.what, const(what.more)))
+        split = self._split.get(what.what)
+        if split is None or split.divisor % what.by:
             return None
-        whole = add(const(what.more // what.by), quotient, divisor // what.by)
-        if divisor == what.by and what.more % what.by == 0:
+        whole = add(const(what.more // what.by), split.quotient, split.divisor // what.by)
+        if split.divisor == what.by and what.more % what.by == 0:
             return whole
-        rest = add(apply(Fn.REMU, what.var, const(divisor)), const(what.more % what.by))
-        return add(whole, apply(Fn.FLOORDIV, rest, const(what.by)))
+        return add(whole, apply(Fn.FLOORDIV, add(split.rest, const(what.more % what.by)), const(what.by)))
 
     def _quotient(self, term: Node) -> Var:
         if term not in self._quotients:
@@ -201,10 +218,19 @@ def _not_negative(term: Term) -> bool:
 
 
 @dataclass(frozen=True)
-class _Divided:
-    """`(var + more) // by`."""
+class _Split:
+    """What is divided is `divisor` times the quotient, and the rest."""
 
-    var: Var
+    quotient: Var
+    divisor: int
+    rest: Term
+
+
+@dataclass(frozen=True)
+class _Divided:
+    """`(what + more) // by`, where `what` is a sum of variables."""
+
+    what: Term
     more: int
     by: int
 
@@ -212,11 +238,12 @@ class _Divided:
 def _parts(term: Term, by: int) -> "_Divided | list[tuple[Term, int]]":
     """A term that is divided by a number, or of what parts, divided by what, it is the largest."""
     total = as_sum(term)
+    if total.parts and all(isinstance(atom, Var) for atom, _ in total.parts):
+        return _Divided(add(term, const(-total.const)), total.const, by)
     if len(total.parts) != 1 or total.parts[0][1] != 1:
         return []
     atom = total.parts[0][0]
-    if isinstance(atom, Var):
-        return _Divided(atom, total.const, by)
+    assert isinstance(atom, Node)
     if atom.fn is Fn.MAXS:
         return [(add(arg, const(total.const)), by) for arg in atom.args]
     divisor = divisor_of(atom)
@@ -225,11 +252,11 @@ def _parts(term: Term, by: int) -> "_Divided | list[tuple[Term, int]]":
     return [(add(atom.args[0], const(total.const * divisor)), by * divisor)]
 
 
-def _divided(term: Term, by: int = 1) -> Iterator[tuple[Var, int]]:
-    """The variables that a term divides by a number, and by how much all in all."""
+def _divided(term: Term, by: int = 1) -> Iterator[tuple[Term, int]]:
+    """The sums of variables that a term divides by a number, and by how much all in all."""
     parts = _parts(term, by)
     if isinstance(parts, _Divided):
-        yield parts.var, by
+        yield parts.what, by
         return
     if not parts:
         parts = [(atom, 1) for atom, _ in as_sum(term).parts] if not isinstance(term, Node) else []
