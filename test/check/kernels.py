@@ -103,9 +103,14 @@ class Kernel:
         self._values[-1][name] = self.index(expression)
 
     def read(self, name: str, offset: str | int) -> None:
-        """A number of the table in global memory: it may be anything."""
+        """A number of the table in global memory: it may be anything, but stays what it is."""
         word = self._make(f"pto.load_scalar %table[{self.index(offset)}] : !pto.ptr<i32> -> i32")
         self._values[-1][name] = self._make(f"arith.index_cast {word} : i32 to index")
+
+    def write(self, offset: str | int) -> None:
+        """Stores there, as the scalar unit does."""
+        word = self._make(f"arith.index_cast {self.index(1)} : index to i32")
+        self._emit(f"pto.store_scalar {word}, %table[{self.index(offset)}] : !pto.ptr<i32>, i32")
 
     def ids(self, name: str, size: int) -> None:
         """An array of event ids, for `put` and `get`."""

@@ -151,7 +151,7 @@ def test_a_run_names_the_loaded_values_that_show_it_and_no_others():
     kernel = ring(2)
     with kernel.loop("i", 0, "n"):
         kernel.read("v", "i")
-        kernel.read("w", "i")
+        kernel.read("w", "i + 64")
         kernel.wait("V>MTE2", "v % 2")
         kernel.load("P[v % 2]")
         kernel.set("V>MTE2", "v % 2")
@@ -160,5 +160,4 @@ def test_a_run_names_the_loaded_values_that_show_it_and_no_others():
     races = [one for one in prove(program_of(kernel.text()), MODEL).findings if one.fault is Fault.SAME_PIPE]
     loaded = [name for one in races for name, _ in one.run if name not in ("n", "m")]
     assert loaded
-    assert all(name.startswith("t") and " of line " in name for name in loaded)
-    assert len({name.partition(" ")[0] for name in loaded}) == 1
+    assert all(0 <= int(name.removeprefix("table[").removesuffix("]")) < 64 for name in loaded)

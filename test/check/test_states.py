@@ -20,7 +20,7 @@ from pto_buf.check.model import model_of
 from pto_buf.check.prepare import prepare
 from pto_buf.check.program import Assign, Branch, End, Enter, Fresh, Jump, Kind, SetFlag, WaitFlag
 from pto_buf.check.prove import Prover
-from pto_buf.check.terms import evaluate
+from pto_buf.check.terms import Fn, Node, Term, evaluate
 from pto_buf.check.whole import one_core
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Pipe
@@ -39,7 +39,7 @@ def run_of(
         at += 1
         match one:
             case Assign():
-                env.update([(var.key, evaluate(term, env)) for var, term in one.pairs])
+                env.update([(var.key, _value(term, env, rng)) for var, term in one.pairs])
             case Fresh():
                 env[one.var.key] = rng.randint(0, 1)
             case SetFlag():
@@ -56,6 +56,12 @@ def run_of(
                 return
             case _:
                 pass
+
+
+def _value(term: Term, env: Mapping[int, int], rng: random.Random) -> int:
+    """Of an element of an array, any number."""
+    loaded = isinstance(term, Node) and term.fn is Fn.ELEMENT
+    return rng.randint(0, 1) if loaded else evaluate(term, env)
 
 
 def holds(state: State, env: Mapping[int, int], flags: set[FlagKey], goals: frozenset[FlagKey]) -> bool:

@@ -15,8 +15,9 @@ from pto_buf.check import order as judging
 from pto_buf.check.build import build
 from pto_buf.check.checker import arguments_by_name
 from pto_buf.check.clocks import PIPES, number_of
-from pto_buf.check.concrete import Choice, data_dependent, streams_of
+from pto_buf.check.concrete import Choice, data_dependent
 from pto_buf.check.model import model_of
+from pto_buf.check.run import streams_of
 from pto_buf.check.steps import Did, Stream
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Pipe

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from pto_buf.called import with_calls_written_out
 from pto_buf.check.arrays import Arrays
+from pto_buf.check.elements import settle_loads
 from pto_buf.check.hidden import settle_hidden
 from pto_buf.check.memory import Memory
 from pto_buf.check.numbers import term_of, width_of
@@ -55,7 +56,7 @@ _NOTHING = frozenset({"pto.set_ffts", "pto.cmo.cacheinvalid", "pto.print", "pto.
 
 def build(function: func.FuncOp) -> Program:
     """The function as the checker sees it. Raises DiagnosticError for an op that the checker does not know."""
-    return settle_hidden(_Builder(with_calls_written_out(function)).program())
+    return settle_loads(settle_hidden(_Builder(with_calls_written_out(function)).program()))
 
 
 class _Builder:
@@ -232,7 +233,7 @@ class _Builder:
 
     def _unknown(self, op: Operation, result: SSAValue) -> Var:
         var = self._variable(result.name_hint or op.name, Kind.UNKNOWN, result.type, op)
-        self._code.append(Fresh(self._site(op), var))
+        self._code.append(Fresh(self._site(op), var, self._memory.loaded(op)))
         return var
 
     def _tile_op(self, op: TileOp) -> None:

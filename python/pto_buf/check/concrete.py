@@ -8,8 +8,8 @@ from pto_buf.check.findings import Finding, Status, Verdict
 from pto_buf.check.model import Model
 from pto_buf.check.order import judge, judge_streams
 from pto_buf.check.program import Fresh, Kind, Program
-from pto_buf.check.run import MAX_STEPS, Choice, Outcome, RunError, always_zero, streams
-from pto_buf.check.steps import Step, Stream
+from pto_buf.check.run import MAX_STEPS, Choice, Outcome, RunError, always_zero, streams_of
+from pto_buf.check.steps import Step
 from pto_buf.check.terms import Var
 
 GRID_RUNS = 256
@@ -20,11 +20,6 @@ GRID_STEPS = 50_000
 """Instructions of one of them: more is most likely a loop that does not end."""
 
 _MOST_ENDLESS = 24
-
-
-def streams_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Stream]:
-    """What each core does in a run. Raises RunError."""
-    return streams(program, choice.arguments, choice.outcome, limit)
 
 
 def steps_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Step]:

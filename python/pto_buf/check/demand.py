@@ -21,6 +21,8 @@ class Demand:
             for atom, _ in term.parts:
                 self.exactly(atom)
             return
+        if term.fn is Fn.ELEMENT:
+            return
         modulus = modulus_of(term)
         if modulus is not None:
             self.modulo(term.args[0], modulus)

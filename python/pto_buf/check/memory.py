@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from pto_buf.check.program import Instruction, Local, Run, Site, Touch, Window
+from pto_buf.check.program import Element, Instruction, Local, Run, Site, Touch, Window
 from pto_buf.check.terms import Fn, Term, add, apply, const, constant_of
 from pto_buf.check.tiles import Place, whole
 from pto_buf.check.uses import Effect, OpUse
@@ -129,11 +129,10 @@ class Memory:
         """What an op of the scalar unit on memory does; None if it is none."""
         match op:
             case LoadScalarOp() | StoreScalarOp():
-                pointer, one = self._pointer(op.ptr, op), (const(1),)
+                element, one = self._element(op), (const(1),)
                 assert isinstance(op.ptr.type, PtrType)
                 size = DTYPE_BITS[op.ptr.type.data.dtype] // 8
-                base = add(pointer.base, self._terms[op.offset])
-                window = Window(pointer.argument, pointer.name, base, one, one, (const(0),), one, size)
+                window = Window(element.argument, element.name, element.at, one, one, (const(0),), one, size)
                 stores = isinstance(op, StoreScalarOp)
                 return [Run(site, (Pipe.S,), (Touch(window, not stores, stores),))]
             case GetTensorViewDimOp() | GetTensorViewStrideOp():
@@ -144,6 +143,14 @@ class Memory:
                 return []
             case _:
                 return None
+
+    def loaded(self, op: Operation) -> Element | None:
+        """What the scalar unit loads; None if the op is no load."""
+        return self._element(op) if isinstance(op, LoadScalarOp) else None
+
+    def _element(self, op: LoadScalarOp | StoreScalarOp) -> Element:
+        pointer = self._pointer(op.ptr, op)
+        return Element(pointer.argument, pointer.name, add(pointer.base, self._terms[op.offset]))
 
     def _ask_view(self, op: GetTensorViewDimOp | GetTensorViewStrideOp) -> None:
         view, dim = self._views.get(op.view), constant_of(self._terms[op.dim])

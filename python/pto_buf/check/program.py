@@ -28,13 +28,26 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
+class Element:
+    """Element `at` of the global array behind an argument."""
+
+    argument: int
+    name: str
+    at: Term
+
+
+@dataclass(frozen=True)
 class VarInfo:
-    """`boolean` variables are 0 or 1. `place` is where the value is made, or None for an argument."""
+    """`boolean` variables are 0 or 1. `place` is where the value is made, or None for an argument.
+
+    A variable with an `element` always holds that one, in terms of what its index variables hold.
+    """
 
     var: Var
     kind: Kind
     boolean: bool = False
     place: Place | None = None
+    element: Element | None = None
 
 
 @dataclass(frozen=True)
@@ -162,10 +175,11 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """The variable takes a value that nothing is known about."""
+    """The variable takes a value that nothing is known about, but that an `element` is the same each time."""
 
     site: Site
     var: Var
+    element: Element | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ ASSUMPTIONS = (
     "integers do not overflow",
     "windows of global arrays lie inside them",
     "different pointer arguments are different arrays",
+    "arrays that a kernel only reads do not change while it runs",
 )
 
 FEW_TRIPS = 3

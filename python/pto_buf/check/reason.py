@@ -190,6 +190,8 @@ class Reason:
         return next((value for value in range(low, high) if self._outcome(is_value(term, value))), high)
 
     def _node(self, term: Node) -> int | None:
+        if term.fn is Fn.ELEMENT:
+            return None
         modulus = modulus_of(term)
         if modulus is not None:
             return self._remainder(term, modulus)

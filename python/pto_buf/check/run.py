@@ -1,7 +1,7 @@
 """Walks one concrete run of a kernel: given its arguments, what the scalar unit issues, in order. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pto_buf.check.program import (
     Assign,
@@ -66,21 +66,23 @@ def always_zero(var: Var, occurrence: int) -> int:
 
 @dataclass(frozen=True)
 class Choice:
-    """One run: arguments by variable key, and how data-dependent values come out."""
+    """One run: arguments by variable key, and how data-dependent values come out.
+
+    `elements` are those of arrays that are only read, by argument and index; others come out too, when first loaded.
+    """
 
     arguments: Mapping[int, int]
     outcome: Outcome = always_zero
+    elements: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     outcome_values: tuple[tuple[str, int], ...] = ()
     """The same, for people."""
 
 
-def streams(
-    program: Program, arguments: Mapping[int, int], outcome: Outcome = always_zero, limit: int = MAX_STEPS
-) -> list[Stream]:
+def streams_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list[Stream]:
     """What each core of a block does in one run: the cube core, and the vector cores.
 
-    `arguments` gives a value to each argument variable, by key. There are two vector cores if the program asks which
-    one it runs on, else one. Raises RunError.
+    `choice` gives a value to each argument variable. There are two vector cores if the program asks which one it runs
+    on, else one. Raises RunError.
     """
     vectors = 1 if program.subblock is None else VECTOR_CORES
     cores = [
@@ -89,12 +91,13 @@ def streams(
         for number in range(vectors if code.core is Core.VECTOR and len(program.codes) > 1 else 1)
     ]
     kinds = [code.core for code, _ in cores]
+    loads = _Loads(choice)
     found: list[Stream] = []
     for place, (code, number) in enumerate(cores):
-        given = dict(arguments)
+        given = dict(choice.arguments)
         if len(program.codes) > 1:
             given.update({var.key: value for var, value in _block(program, number, vectors)})
-        walker = _Walker(program, given, outcome, limit, kinds, place)
+        walker = _Walker(program, given, loads, limit, kinds, place)
         steps = tuple(walker.steps(code.instructions))
         found.append(Stream(code.core if len(cores) > 1 else None, number, steps))
     return found
@@ -107,19 +110,34 @@ def _block(program: Program, number: int, vectors: int) -> Iterator[tuple[Var, i
         yield program.subblocks, vectors
 
 
+class _Loads:
+    """How data-dependent values come out in a run: elements the same for all cores."""
+
+    def __init__(self, choice: Choice):
+        self.outcome = choice.outcome
+        self._elements = dict(choice.elements)
+
+    def element(self, var: Var, argument: int, at: int) -> int:
+        """An element that a variable takes; a new one comes out by how many are known."""
+        key = argument, at
+        if key not in self._elements:
+            self._elements[key] = self.outcome(var, len(self._elements))
+        return self._elements[key]
+
+
 class _Walker:
     def __init__(
         self,
         program: Program,
         arguments: Mapping[int, int],
-        outcome: Outcome,
+        loads: _Loads,
         limit: int,
         kinds: Sequence[Core | None],
         place: int,
     ):
         self._program = program
         self._env = dict(arguments)
-        self._outcome = outcome
+        self._loads = loads
         self._limit = limit
         self._kinds = kinds
         self._place = place
@@ -155,9 +173,7 @@ class _Walker:
                 case Assign():
                     env.update([(var.key, self._value(term)) for var, term in one.pairs])
                 case Fresh():
-                    occurrence = self._made.get(one.var.key, 0)
-                    self._made[one.var.key] = occurrence + 1
-                    value = self._outcome(one.var, occurrence)
+                    value = self._fresh(one)
                     env[one.var.key] = value & 1 if self._program.variables[one.var.key].boolean else value
                 case Branch():
                     if not self._value(one.condition):
@@ -178,6 +194,13 @@ class _Walker:
                 case End():
                     yield Done(one.site, self._trips)
                     return
+
+    def _fresh(self, one: Fresh) -> int:
+        if one.element is not None:
+            return self._loads.element(one.var, one.element.argument, self._value(one.element.at))
+        occurrence = self._made.get(one.var.key, 0)
+        self._made[one.var.key] = occurrence + 1
+        return self._loads.outcome(one.var, occurrence)
 
     def _value(self, term: Term) -> int:
         try:

@@ -121,6 +121,8 @@ class Forms:
             for atom, _ in term.parts:
                 self.visit(atom)
             return
+        if term.fn is Fn.ELEMENT:
+            return
         for arg in term.args:
             self.visit(arg)
         match term.fn:

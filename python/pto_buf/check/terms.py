@@ -38,6 +38,8 @@ class Fn(StrEnum):
     SELECT = "select"
     TRUNC = "trunc"
     ZEXT = "zext"
+    ELEMENT = "element"
+    """Of the global array with a number, at an index: whatever it holds, and always the same. Never worked out."""
 
 
 class DivisionError(Exception):
@@ -128,6 +130,8 @@ def apply(fn: Fn, *args: Term, width: int = 64) -> Term:
     """The operator applied, folded where all operands are constants or the result is one of them."""
     if fn is Fn.MUL:
         return _product(*args)
+    if fn is Fn.ELEMENT:
+        return Node(fn, args, width)
     if fn in _COMMUTE and constant_of(args[0]) is not None:
         args = tuple(reversed(args))
     values = [constant_of(arg) for arg in args]

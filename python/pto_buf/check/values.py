@@ -159,7 +159,7 @@ class ValueSets:
         values = self._of.get(term.key) if isinstance(term, Var) else None
         if isinstance(term, Node):
             own: _Parts = {}
-            inside = all(self._collect(arg, own) for arg in term.args)
+            inside = term.fn is not Fn.ELEMENT and all(self._collect(arg, own) for arg in term.args)
             if inside and prod(len(each) for each in own.values()) <= _FEW:
                 parts.update(own)
                 return True

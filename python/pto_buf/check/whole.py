@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pto_buf.check.elements import with_elements
 from pto_buf.check.program import (
     Assign,
     Branch,
@@ -44,13 +45,14 @@ class Whole:
 
 def one_core(program: Program, number: int = 0) -> Whole:
     """One of the codes by itself."""
+    program = with_elements(program)
     code = program.codes[number]
     return Whole(replace(program, codes=(code,)), code, (0,), (code.core,))
 
 
 def whole_block(program: Program) -> Whole:
     """The cube core and the vector cores of a mixed kernel: two of these if the program asks which one it is."""
-    return _Merger(program).merge()
+    return _Merger(with_elements(program)).merge()
 
 
 class _Merger:

@@ -1,11 +1,11 @@
 """From the abstract run behind an alarm to arguments and data-dependent values that make a real run of it. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pto_buf.check.alarms import Entry, Kept, Took, Trail, Went
 from pto_buf.check.prepare import Prepared, undefined
-from pto_buf.check.program import Assign, Branch, Fresh, Jump, Kind, Meet, VarInfo
+from pto_buf.check.program import Assign, Branch, Element, Fresh, Jump, Kind, Meet, VarInfo
 from pto_buf.check.run import Choice
 from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
 from pto_buf.check.whole import Whole
@@ -27,6 +27,8 @@ class _Path:
     conditions: tuple[Term, ...]
     made: Mapping[int, tuple[int, int]]
     """For each new symbol, the variable that was made, and how often it had been before."""
+    elements: Mapping[int, Element]
+    """The elements that variables and new symbols stand for, their indices over others."""
 
 
 def witnesses(prepared: Prepared, whole: Whole, trail: Trail, tried: int = MOST_TRIED) -> Iterator[Choice]:
@@ -39,7 +41,7 @@ def witnesses(prepared: Prepared, whole: Whole, trail: Trail, tried: int = MOST_
     seen: list[Choice] = []
     for part in _PARTS:
         conditions = path.conditions[int(len(path.conditions) * (1 - part)) :]
-        choice = _choice(prepared, _Path(conditions, path.made), tried)
+        choice = _choice(prepared, replace(path, conditions=conditions), tried)
         if choice is not None and not any(choice.arguments == other.arguments for other in seen):
             seen.append(choice)
             yield choice
@@ -51,16 +53,30 @@ def _choice(prepared: Prepared, path: _Path, tried: int) -> Choice | None:
     if values is None:
         return None
     infos = prepared.program.variables
-    arguments = {key: values[key] for key, _, _ in symbols if key not in path.made}
+    arguments = {key: values[key] for key, _, _ in symbols if key not in path.made and key not in path.elements}
     outcomes = {path.made[key]: value for key, value in values.items() if key in path.made}
     asked = {var.key for condition in path.conditions for var in variables(condition)}
     said = {path.made[key]: values[key] for key in path.made if key in asked}
     named = tuple((_made_words(infos[key], number), value) for (key, number), value in sorted(said.items()))
+    elements: dict[tuple[int, int], int] = {}
+    for key, element in path.elements.items():
+        at = _index(element, values)
+        if at is not None:
+            elements[element.argument, at] = values[key]
+            named += ((f"{element.name}[{at}]", values[key]),) if key in asked else ()
 
     def outcome(var: Var, occurrence: int) -> int:
         return outcomes.get((var.key, occurrence), 0)
 
-    return Choice(arguments, outcome, named)
+    return Choice(arguments, outcome, elements, named)
+
+
+def _index(element: Element, values: Mapping[int, int]) -> int | None:
+    """None for one that no run gets to."""
+    try:
+        return evaluate(element.at, values)
+    except DivisionError:
+        return None
 
 
 def _made_words(info: VarInfo, number: int) -> str:
@@ -77,7 +93,7 @@ def _replay(prepared: Prepared, whole: Whole, trail: Trail) -> _Path:
     player = _Player(prepared, whole)
     for entry in reversed(entries):
         player.play(entry)
-    return _Path(tuple(player.conditions), player.made)
+    return _Path(tuple(player.conditions), player.made, player.elements)
 
 
 class _Player:
@@ -93,6 +109,10 @@ class _Player:
         self._symbol = len(prepared.program.variables)
         self.conditions: list[Term] = []
         self.made: dict[int, tuple[int, int]] = {}
+        infos = prepared.program.variables
+        self.elements = {info.var.key: info.element for info in infos if info.kind is Kind.FIXED and info.element}
+        self._symbols: dict[Node, Var] = {}
+        """For elements."""
 
     def play(self, entry: Entry) -> None:
         """Goes on to the instruction of the entry, and takes note of what it says."""
@@ -132,17 +152,31 @@ class _Player:
             case Jump():
                 self._ats[core] = one.target
             case Assign():
-                self._env.update([(var.key, substitute(term, self._env)) for var, term in one.pairs])
+                self._env.update([(var.key, self._assigned(var, term)) for var, term in one.pairs])
             case Fresh():
                 key = one.var.key
-                self.made[self._symbol] = (key, self._times.get(key, 0))
+                symbol = self._env[key] = self._new(one.var.name)
+                self.made[symbol.key] = (key, self._times.get(key, 0))
                 self._times[key] = self._times.get(key, 0) + 1
-                self._env[key] = Var(self._symbol, one.var.name)
-                self._symbol += 1
             case Branch():
                 raise AssertionError("a trail says which way each branch goes")
             case _:
                 pass
+
+    def _assigned(self, var: Var, term: Term) -> Term:
+        value = substitute(term, self._env)
+        if not isinstance(value, Node) or value.fn is not Fn.ELEMENT:
+            return value
+        if value not in self._symbols:
+            element = self._prepared.program.variables[var.key].element
+            assert element is not None
+            symbol = self._symbols[value] = self._new(element.name)
+            self.elements[symbol.key] = replace(element, at=undefined(self._prepared, value.args[1]))
+        return self._symbols[value]
+
+    def _new(self, name: str) -> Var:
+        self._symbol += 1
+        return Var(self._symbol - 1, name)
 
 
 _Symbol = tuple[int, int, int]
@@ -157,8 +191,8 @@ def _symbols(prepared: Prepared, path: _Path) -> list[_Symbol]:
         if info.kind in (Kind.ARGUMENT, Kind.FIXED) and key not in prepared.known and key not in prepared.defined:
             low = 0 if info.kind is Kind.ARGUMENT or info.boolean else -_WIDEST // 2
             found.append(_bounded(key, low, 1 if info.boolean else None, path.conditions))
-    for key, (variable, _) in path.made.items():
-        boolean = infos[variable].boolean
+    made = {key: infos[variable].boolean for key, (variable, _) in path.made.items()}
+    for key, boolean in {**made, **{key: False for key in path.elements if key >= len(infos)}}.items():
         found.append(_bounded(key, 0 if boolean else -_WIDEST // 2, 1 if boolean else None, path.conditions))
     return found
 
