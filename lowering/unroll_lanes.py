@@ -1,9 +1,11 @@
 """`ptobuf-unroll-lanes`: unrolls loops by the number of trips after which their slots come back.
 
 The copies of the body name slots and lanes by constants; a loop over the trips that are left over computes them.
-Nothing changes its order. `pto_buf.fences.lanes` says which loops are worth it.
+Nothing changes its order. `pto_buf.fences.lanes` says which loops are worth it. Both cores of a mixed kernel unroll a
+loop alike: as long as they do the same trips, the checker can follow them side by side.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +22,7 @@ from pto_buf.dialect.tile_op import constant_of
 from pto_buf.errors import UsageError
 from pto_buf.fences.lanes import Lanes, Rotation, trips_together
 from pto_buf.lowering.constants import Constants
+from pto_buf.lowering.core_signals import PART_OF
 from pto_buf.lowering.folding import fold
 from pto_buf.lowering.grouping import Grouping, trip_count
 from pto_buf.lowering.hoisting import repeatable
@@ -41,38 +44,66 @@ class UnrollLanesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.lanes not in tuple(Lanes):
             raise UsageError(f"lanes={self.lanes} is no way out", f"there is: {', '.join(Lanes)}")
+        kernels: dict[object, list[FuncOp]] = {}
         for function in functions(op):
-            _unroll(function, Lanes(self.lanes))
+            kernels.setdefault(function.attributes.get(PART_OF, function), []).append(function)
+        for parts in kernels.values():
+            _unroll(parts, Lanes(self.lanes))
 
 
-def _unroll(function: FuncOp, lanes: Lanes) -> None:
-    constants = Constants(function)
-    changed = False
-    for loop in reversed(list(ops_of(function, ForOp))):  # inner ones first
-        together = _together(function, loop, lanes)
-        if together > 1:
-            unrolling = _InOrder(loop, together, constants)
+def _unroll(parts: Sequence[FuncOp], lanes: Lanes) -> None:
+    """Unrolls the loops of a kernel, or of what each core does of a mixed one."""
+    constants = {part: Constants(part) for part in parts}
+    changed: dict[FuncOp, None] = {}
+    for loops in reversed(_same_loops(parts)):  # inner ones first
+        together = _together(loops, lanes)
+        for part, loop in loops if together > 1 else ():
+            unrolling = _InOrder(loop, together, constants[part])
             unrolling.run()
             unrolling.peel()
-            changed = True
-    if changed:
-        _name_by_constants(function, constants)
-        fold(function)  # a copy whose trip is known takes one arm of a branch; what the other names may not exist
-        _drop_unused(function)
+            changed[part] = None
+    for part in changed:
+        _name_by_constants(part, constants[part])
+        fold(part)  # a copy whose trip is known takes one arm of a branch; what the other names may not exist
+        _drop_unused(part)
 
 
-def _together(function: FuncOp, loop: ForOp, lanes: Lanes) -> int:
+_Loop = tuple[FuncOp, ForOp]
+
+
+def _same_loops(parts: Sequence[FuncOp]) -> list[list[_Loop]]:
+    """The loops of the parts of a kernel, outer ones first, together with what each other part has of the same one.
+
+    They are of one place in the source; of several at one place, they come in one order in each part.
+    """
+    found: dict[tuple[object, int], list[_Loop]] = {}
+    for part in parts:
+        seen: Counter[object] = Counter()
+        for loop in ops_of(part, ForOp):
+            seen[loop.location] += 1
+            found.setdefault((loop.location, seen[loop.location]), []).append((part, loop))
+    return list(found.values())
+
+
+def _together(loops: Sequence[_Loop], lanes: Lanes) -> int:
+    rotations = [rotation for part, loop in loops if (rotation := _rotation(part, loop)) is not None]
+    if lanes is Lanes.DYNAMIC or len(rotations) < len(loops):
+        return 1
+    counts = [count for _, loop in loops if (count := trip_count(loop)) is not None]
+    return min([trips_together(rotations, lanes), *counts])
+
+
+def _rotation(function: FuncOp, loop: ForOp) -> Rotation | None:
+    """None for a loop that is not unrolled."""
     lower, step, count = constant_of(loop.lb), constant_of(loop.step), trip_count(loop)
-    if lanes is Lanes.DYNAMIC or lower is None or step is None or step < 1 or count in (0, 1):
-        return 1
+    if lower is None or step is None or step < 1 or count in (0, 1):
+        return None
     if lower != 0 and count is None:  # where its trips end would be more than the checker can follow
-        return 1
+        return None
     terms = _terms(function)
     counter = terms.loop(loop).var
     indices = [terms.of(use.operands[position]) for use, position in _indices(loop)]
-    ops = sum(1 for _ in ops_in(loop)) - 1
-    together = trips_together(Rotation(counter, lower, step, indices, ops), lanes)
-    return together if count is None else min(together, count)
+    return Rotation(counter, lower, step, indices, sum(1 for _ in ops_in(loop)) - 1)
 
 
 def _terms(function: FuncOp) -> IndexTerms:

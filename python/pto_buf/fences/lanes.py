@@ -47,16 +47,17 @@ class Rotation:
     """Ops in the body, those of loops inside included."""
 
 
-def trips_together(rotation: Rotation, lanes: Lanes) -> int:
-    """By how many trips to unroll; 1 leaves the loop as it is."""
+def trips_together(rotations: Sequence[Rotation], lanes: Lanes) -> int:
+    """By how many trips to unroll loops that are to stay alike; 1 leaves them as they are."""
     if lanes is Lanes.DYNAMIC:
         return 1
-    periods = {term: period(term, rotation) for term in dict.fromkeys(rotation.indices)}
-    turning = {term: found for term, found in periods.items() if found is not None and found > 1}
-    together = lcm(*turning.values())
+    periods = [(term, period(term, one)) for one in rotations for term in dict.fromkeys(one.indices)]
+    turning = [(term, found) for term, found in periods if found is not None and found > 1]
+    together = lcm(*(found for _, found in turning))
     if together > LONGEST:
         return 1
-    if lanes is Lanes.AUTO and (together * rotation.ops > MOST_OPS or not any(map(_divides, turning))):
+    most = max(one.ops for one in rotations)
+    if lanes is Lanes.AUTO and (together * most > MOST_OPS or not any(_divides(term) for term, _ in turning)):
         return 1
     return together
 
