@@ -1,12 +1,12 @@
 """Whether two index terms are one number, in one trip or some trips apart, and whether a term stays within a range."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 
 from pto_buf.slots.bounds import bounds
 from pto_buf.slots.deciding import Decider, demands
-from pto_buf.slots.facts import NO_FACTS, Facts, Reasoner
+from pto_buf.slots.facts import NO_FACTS, Reasoner
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import Linear
 from pto_buf.slots.nesting import bind_counter, is_counted
@@ -95,22 +95,26 @@ class _Question:
             return Equality.EQUAL
         if self.never:
             return Equality.DIFFERENT
-        answers = {equal for equal, _ in self._answers(first, second)}
-        if len(answers) != 1:
-            return Equality.UNKNOWN
-        return Equality.EQUAL if answers.pop() else Equality.DIFFERENT
+        found = Equality.UNKNOWN
+        for equal in self._answers(first, second):
+            answer = Equality.EQUAL if equal else Equality.DIFFERENT
+            if found not in (Equality.UNKNOWN, answer):
+                return Equality.UNKNOWN  # what the other paths say changes nothing, and there may be very many
+            found = answer
+        return found
 
-    def _answers(self, first: Linear, second: Linear) -> Sequence[tuple[bool, Facts]]:
+    def _answers(self, first: Linear, second: Linear) -> Iterator[bool]:
+        """Whether they are equal, on each path."""
         values = self.decider.values(self.facts, first)
         if values is None:
-            return [(not unequal, found) for unequal, found in self.decider.truth(self.facts, first - second)]
-        answers: list[tuple[bool, Facts]] = []
+            yield from (not unequal for unequal, _ in self.decider.truth(self.facts, first - second))
+            return
         for value, facts in values:
             others = self.decider.values(facts, second)
             if others is None:
-                return [(True, facts), (False, facts)]
-            answers += [(value == other, found) for other, found in others]
-        return answers
+                yield from (True, False)
+                return
+            yield from (value == other for other, _ in others)
 
 
 def _substituted(term: Term, values: Mapping[Var, Term], loop: int) -> Term:

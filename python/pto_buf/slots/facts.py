@@ -222,10 +222,11 @@ class Reasoner:
     def assume_residue(self, facts: Facts, atom: int, modulus: int, remainder: int) -> Facts | None:
         """The facts on paths where the atom is `remainder` modulo `modulus`; None if there is none."""
         known_modulus, known = facts.residues.get(atom, (1, 0))
-        common = lcm(known_modulus, modulus)
-        agreed = next((r for r in range(known, common, known_modulus) if r % modulus == remainder % modulus), None)
-        if agreed is None:
+        common, shared = lcm(known_modulus, modulus), gcd(known_modulus, modulus)
+        if (remainder - known) % shared:
             return None
+        rest = modulus // shared
+        agreed = known + known_modulus * ((remainder - known) // shared * pow(known_modulus // shared, -1, rest) % rest)
         span = self.span_of(facts, atom)
         if span.point is not None:
             return facts if span.point % common == agreed else None
