@@ -5,7 +5,7 @@ The plan is made by `pto_buf.fences` on the plain program; this pass reads the p
 plan says where it says. The lane of each set and wait is the slot index of the access that it guards.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import ClassVar
@@ -141,6 +141,10 @@ class _IndexReach(Reach):
             known.add(loop.body.block.args[0])
         return follows(self.built.indices[site], loop, known)
 
+    def ahead(self, site: SiteKey, loop: int) -> bool:
+        op = self.built.ops[loop]
+        return isinstance(op, ForOp) and follows(self.built.indices[site], op, {op.body.block.args[0]})
+
 
 class _Writer:
     def __init__(self, function: FuncOp, built: Built, hoisting: Hoisting):
@@ -210,12 +214,23 @@ class _Writer:
                     assert action.closing is not None
                     self._close_leases(anchor, action.closing, action.trip, events, put)
                 case _:
-                    put(_signal(action, self._folded(self._lane(action.lane, anchor), action, put), events))
+                    put(_signal(action, self._folded(self._lane(action.lane, anchor, put), action, put), events))
 
-    def _lane(self, lane: Site | int, anchor: Operation) -> SSAValue:
+    def _lane(self, lane: Site | int, anchor: Operation, put: "_Put") -> SSAValue:
         if isinstance(lane, int):
             return self.constants.index(lane)
-        return self.hoisting.value_at(self.built.indices[lane.key], anchor)
+        here = self.hoisting.value_at(self.built.indices[lane.key], anchor)
+        return here if lane.ahead is None else computed_for(here, self._ahead(lane.ahead, {}, put), put)
+
+    def _ahead(
+        self, ahead: tuple[int, int], known: Mapping[SSAValue, SSAValue], put: "_Put"
+    ) -> dict[SSAValue, SSAValue]:
+        """What a loop's counter, which may be known to be another value, is that much further."""
+        loop = self.built.ops[ahead[0]]
+        assert isinstance(loop, ForOp)
+        counter = loop.body.block.args[0]
+        further = put(AddiOp(known.get(counter, counter), self.constants.index(ahead[1]))).results[0]
+        return {counter: further}
 
     def _folded(self, slot: SSAValue, action: Action, put: "_Put") -> SSAValue:
         """The lane of a slot where several slots share one."""
@@ -262,12 +277,14 @@ class _Writer:
         self, trip: Sequence[Action], known: dict[SSAValue, SSAValue], events: Sequence[SSAValue], put: "_Put"
     ) -> None:
         """The sets and waits of one trip, in which the loop's own values are as `known` has them."""
+        begun = dict(known)
         for action in trip:
             lane = action.lane
             if isinstance(lane, int):
                 value = self.constants.index(lane)
             else:
-                value = computed_for(self.built.indices[lane.key], known, put)
+                there = known if lane.ahead is None else {**begun, **self._ahead(lane.ahead, begun, put)}
+                value = computed_for(self.built.indices[lane.key], there, put)
             put(_signal(action, self._folded(value, action, put), events))
 
 

@@ -190,6 +190,17 @@ def around_a_loop(slots: int, *, again: bool = False) -> SlotText:
     return kernel
 
 
+def now_and_then(slots: int, trips: int, end: str = "n") -> Compiled:
+    """Each tile is loaded once for several trips, all of which read it; the last one may have fewer of them."""
+    kernel = SlotText(P=slots, O=2)
+    with kernel.loop("i", 0, end):
+        with kernel.when(f"i % {trips} == 0"):
+            kernel.load(f"P[i // {trips} % {slots}]", row=f"i // {trips}")
+        kernel.vector("O[i % 2]", f"P[i // {trips} % {slots}]")
+        kernel.store("O[i % 2]", row="i")
+    return compile_module(kernel.module(), STRICT)
+
+
 def over_the_border() -> SlotText:
     """The last trip of the inner loop loads for the first one of its next run."""
     kernel = SlotText(P=3)
@@ -235,6 +246,9 @@ def over_the_border_by_arms() -> SlotText:
         lambda: window(5),
         lambda: compile_module(average(2).module(), STRICT),
         lambda: compile_module(average(3).module(), STRICT),
+        lambda: now_and_then(1, 2),
+        lambda: now_and_then(3, 2),
+        lambda: now_and_then(2, 3, "n * 2"),
     ],
     ids=[
         "groups",
@@ -253,6 +267,9 @@ def over_the_border_by_arms() -> SlotText:
         "window of 5",
         "average",
         "average of 3",
+        "one slot for two trips",
+        "three slots for two trips each",
+        "two slots for three trips each",
     ],
 )
 def test_no_more_is_ordered_than_the_data_ask_for(compiled: Callable[[], Compiled]):

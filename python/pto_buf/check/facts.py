@@ -249,11 +249,16 @@ def share_residues(scope: Scope, facts: Facts, form: Form) -> Facts | None:
     if value is None:
         return facts
     for mono, factor in form:
-        if len(mono) != 1 or abs(factor) != 1 or scope.moduli.get(mono[0], 1) == 1:
+        modulus = scope.moduli.get(mono[0], 1)
+        if len(mono) != 1 or modulus == 1:
             continue
         rest = plus(Poly((), value), plus(form_poly(form), variable(mono[0]), -factor), -1)
-        r, m = residue_of_poly(scope, facts, rest, scope.moduli[mono[0]])
-        shared = with_residue(scope, facts, mono[0], r * factor, m)
+        r, m = residue_of_poly(scope, facts, rest, modulus * abs(factor))
+        common = gcd(factor, m)
+        if r % common:
+            return None
+        m = gcd(m // common, modulus)
+        shared = with_residue(scope, facts, mono[0], r // common * pow(factor // common, -1, m), m)
         if shared is None:
             return None
         facts = shared

@@ -1,17 +1,18 @@
 """Readies a program for reasoning about all its runs. Pure.
 
 A long loop to a constant, or to the least or greatest of one and something else, is followed like one whose end is an
-argument, except that the residues of its end are known. Quotients of arguments are arguments of their own; what the
-bound of a loop divides, an argument or a sum of several, is spelt as a multiple of its quotient and a rest, so that
-guards that compare with it and loops that count quotients are related.
+argument, except that the residues of its end are known. Quotients of arguments are arguments of their own, but for
+those of which only remainders are looked at, which follow from remainders of what is divided; what the bound of a loop
+divides, an argument or a sum of several, is spelt as a multiple of its quotient and a rest, so that guards that compare
+with it and loops that count quotients are related.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import lcm
 
+from pto_buf.check.operators import divisor_of, modulus_of
 from pto_buf.check.program import Branch, Code, Enter, Kind, Loop, Program, VarInfo
-from pto_buf.check.reason import divisor_of
 from pto_buf.check.rewrite import Rewriter
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, add, apply, as_sum, const, constant_of, substitute, variables
 
@@ -44,6 +45,8 @@ class _Preparer:
         self._known: dict[int, int] = {}
         self._defined: dict[int, Term] = {}
         self._quotients: dict[Node, Var] = {}
+        self._counted: set[Node] = set()
+        """Quotients of which more than remainders is looked at."""
         self._ends: dict[int, tuple[Var, int]] = {}
         self._numbers: dict[int, Var] = {}
         """The variables that stand for numbers."""
@@ -57,6 +60,8 @@ class _Preparer:
         """All arguments in what is split."""
 
     def done(self) -> Prepared:
+        for code in self._program.codes:
+            Rewriter(self._seen).code(code)
         codes = tuple(self._code(code) for code in self._program.codes)
         program = replace(self._program, variables=tuple(self._variables), codes=codes)
         return Prepared(program, self._known, self._defined)
@@ -79,6 +84,18 @@ class _Preparer:
             if 1 < divisor <= _LARGEST_DIVISOR:
                 self._divide(what, divisor)
         return Rewriter(self._term, self._end).code(code)
+
+    def _seen(self, term: Term, remainder: bool = False) -> Term:
+        """Finds quotients. `remainder`: whether only that of the term is looked at."""
+        if isinstance(term, Sum):
+            for atom, _ in term.parts:
+                self._seen(atom, remainder)
+        elif isinstance(term, Node):
+            if term.fn in _QUOTIENTS and not (remainder and divisor_of(term) is not None):
+                self._counted.add(term)
+            for arg in term.args:
+                self._seen(arg, modulus_of(term) is not None)
+        return term
 
     def _find_end(self, loop: Loop) -> None:
         if loop.counter is None or loop.lower is None or loop.upper is None or loop.step is None:
@@ -122,7 +139,8 @@ class _Preparer:
             return total
         if term.fn in _QUOTIENTS and self._fixed(term):
             whole = self._whole_quotient(term)
-            return self._quotient(term) if whole is None else whole
+            if whole is not None or term in self._counted:
+                return self._quotient(term) if whole is None else whole
         args = [self._term(arg) for arg in term.args]
         if term in self._limits:
             args = [self._numbered(arg) for arg in args]

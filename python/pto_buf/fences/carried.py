@@ -11,13 +11,16 @@ from itertools import groupby
 from typing import NamedTuple
 
 from pto_buf.fences.components import Component
+from pto_buf.fences.lanes import Rotation, period
 from pto_buf.fences.phases import Closing, Half, Pass, Piece, Shape, lane_is_known, pipes_of
 from pto_buf.fences.traces import Trace, Traces, in_order, traces
 from pto_buf.fences.tree import Site, Span, Tree, common_block, span_in
 from pto_buf.hw import Pipe
+from pto_buf.slots.compare import substituted
 from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Loop, While
-from pto_buf.slots.terms import Term
+from pto_buf.slots.simplify import apply
+from pto_buf.slots.terms import Const, Fn, Term
 
 
 class _Group(NamedTuple):
@@ -63,6 +66,49 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow, others: Sequenc
         for pieces in even | uneven | passed:
             shape = Shape(signature, pieces, phase, around, carried=True)
             yield from _closed(shape, carrier, component.sites[0].access.slots.count)
+        if isinstance(carrier, Loop) and len(runs) == 2:
+            pieces = _until_next(component, runs, carrier, tree)
+            if pieces:
+                closing = Closing(carrier.key, 1, to_lag=False)
+                yield Shape(signature, pieces, phase, around, carried=True, closing=closing)
+
+
+def _until_next(component: Component, runs: Sequence[Sequence[Site]], loop: Loop, tree: Tree) -> tuple[Piece, ...]:
+    """The pieces of leases that last until the loop opens the next one, however many trips read them; none if there is
+    no such shape.
+
+    Where one is opened, readers hand on the one before: the lane of the trip before, which is that of a trip to come,
+    since lanes come back. Before the first one they take over that lane as if it had been opened in front of the loop.
+    """
+    (opens, reads), lane = runs, runs[0][0]
+    blocks = {site.path[-1].block for site in opens}
+    inside = all(
+        tree.node(step) is loop for site in component.sites for step in site.path if step.block == component.frame
+    )
+    alike = all(site.access.term == lane.access.term for site in component.sites)
+    if len(blocks) > 1 or not alike or not inside or not isinstance(loop.lower, Const) or loop.step != Const(1):
+        return ()
+    trips = period(lane.access.term, Rotation(loop.var, loop.lower.value, 1, (), 0))
+    if trips is None:
+        return ()
+    before = _ahead(lane, loop, trips - 1)
+    first = substituted(before.access.term, {loop.var: loop.lower}, loop.key)
+    if not isinstance(first, Const):
+        return ()
+    at, around = span_in(blocks.pop(), opens), span_in(component.frame, component.sites)
+    pieces = [Piece(0, pipe, at, lane) for pipe in pipes_of(opens)]
+    pieces += [Piece(0, pipe, around, first.value, Pass.BEFORE) for pipe in pipes_of(opens)]
+    pieces += [Piece(1, pipe, around, first.value, Pass.BEFORE, Half.ENTER, trails=False) for pipe in pipes_of(reads)]
+    pieces += [Piece(1, pipe, at, before, Pass.BEFORE, Half.LEAVE) for pipe in pipes_of(reads)]
+    pieces += [Piece(1, pipe, at, lane, Pass.BEHIND, Half.ENTER, trails=False) for pipe in pipes_of(reads)]
+    return tuple(pieces)
+
+
+def _ahead(site: Site, loop: Loop, distance: int) -> Site:
+    """The access with the slot index that it has for a counter that much further."""
+    there = apply(Fn.ADD, loop.var, Const(distance))
+    term = substituted(site.access.term, {loop.var: there}, loop.key)
+    return site._replace(access=replace(site.access, term=term), ahead=(loop.key, distance))
 
 
 def _carriers(component: Component, around: tuple[int, ...], tree: Tree, flow: Flow) -> Sequence[Loop | While | None]:

@@ -34,6 +34,10 @@ class Reach:
         """Whether it can be worked out for the trips of a closing."""
         return True
 
+    def ahead(self, site: SiteKey, loop: int) -> bool:
+        """Whether it can be worked out for any counter of a loop."""
+        return True
+
 
 @dataclass(frozen=True)
 class Pool:
@@ -248,6 +252,8 @@ def _within_reach(placed: Placed, fences: PoolFences, reach: Reach) -> bool:
 def _reached(reach: Reach, use: Use) -> bool:
     if isinstance(use.lane, int):
         return True
+    if use.lane.ahead is not None and not reach.ahead(use.lane.key, use.lane.ahead[0]):
+        return False
     if use.closing is None:
         return reach.at(use.lane.key, use.anchor, use.behind)
     return reach.closing(use.lane.key, use.closing)

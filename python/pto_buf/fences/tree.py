@@ -37,6 +37,8 @@ class Site(NamedTuple):
     op: Op
     access: Access
     path: tuple[Step, ...]
+    ahead: tuple[int, int] | None = None
+    """A loop and a distance: the slot index is the one that it would be for a counter of the loop that much further."""
 
 
 class Span(NamedTuple):

@@ -43,9 +43,9 @@ def compare(
         if one.key == loop:
             step = one.step if isinstance(one, Loop) else Const(1)
             travelled = apply(Fn.MUL, step, Const(distance))
-            moved, inner = _substituted(moved, {one.var: apply(Fn.ADD, one.var, travelled)}, one.key), True
+            moved, inner = substituted(moved, {one.var: apply(Fn.ADD, one.var, travelled)}, one.key), True
         elif inner:
-            moved = _substituted(moved, {one.var: replace(one.var, key=one.var.key + _FRESH)}, one.key)
+            moved = substituted(moved, {one.var: replace(one.var, key=one.var.key + _FRESH)}, one.key)
     question = _Question((left, moved), around, loop, distance)
     return question.equality(left, moved)
 
@@ -117,7 +117,7 @@ class _Question:
             yield from (value == other for other, _ in others)
 
 
-def _substituted(term: Term, values: Mapping[Var, Term], loop: int) -> Term:
+def substituted(term: Term, values: Mapping[Var, Term], loop: int) -> Term:
     """The term with variables replaced, and with unknowns of the loop's trips by those of another trip."""
     match term:
         case Const():
@@ -127,6 +127,6 @@ def _substituted(term: Term, values: Mapping[Var, Term], loop: int) -> Term:
         case Opaque(key=key):
             return replace(term, key=key + _FRESH) if term.loop == loop else term
         case Select(condition, if_true, if_false):
-            return select(*(_substituted(part, values, loop) for part in (condition, if_true, if_false)))
+            return select(*(substituted(part, values, loop) for part in (condition, if_true, if_false)))
         case Apply(fn, left, right):
-            return apply(fn, _substituted(left, values, loop), _substituted(right, values, loop))
+            return apply(fn, substituted(left, values, loop), substituted(right, values, loop))
