@@ -183,7 +183,7 @@ class _Writer:
             group = list(of_trips)
             if once:
                 for action in group:  # a lane that is worked out here has to be before the condition
-                    self._lane(action.lane, anchor)
+                    self._lane(action.lane, anchor, outside)
             put = self._in_trips(once, anchor, outside) if once else outside
             self._put(anchor, group, events, put)
 
@@ -249,6 +249,12 @@ class _Writer:
             return
         counter = loop.body.block.args[0]
         done = self._end(loop, put)
+        if closing.if_run:
+            ran = put(CmpiOp(done, loop.lb, "sgt")).results[0]
+            last = YieldOp()
+            put(IfOp(ran, [], [last]))
+            last.location = loop.location
+            put = _Before(last, loop.location)
         if not closing.to_lag:
             for number in range(closing.lag):
                 ahead = put(MuliOp(self.constants.index(number), loop.step)).results[0] if number else None

@@ -161,6 +161,20 @@ def window(slots: int) -> Compiled:
     return compile_module(kernel.module(), STRICT)
 
 
+def guarded_window(slots: int) -> Compiled:
+    """A window whose first tiles are loaded if there is any trip, and one more in each trip but the last."""
+    kernel = SlotText(P=slots, O=2)
+    with kernel.when("n > 0"):
+        kernel.load("P[0]")
+        kernel.load("P[1]", row=1)
+    with kernel.loop("i", 0, "n"):
+        with kernel.when("i + 1 < n"):
+            kernel.load(f"P[(i + 2) % {slots}]", row="i + 2")
+        kernel.vector("O[i % 2]", f"P[i % {slots}]", f"P[(i + 1) % {slots}]")
+        kernel.store("O[i % 2]", row="i")
+    return compile_module(kernel.module(), STRICT)
+
+
 def average(slots: int, *, again: bool = False) -> SlotText:
     """A state that goes from slot to slot, each made of the one before; a load fills the first one. `again`: in each
     trip of an outer loop."""
@@ -246,6 +260,7 @@ def over_the_border_by_arms() -> SlotText:
         lambda: window(5),
         lambda: compile_module(average(2).module(), STRICT),
         lambda: compile_module(average(3).module(), STRICT),
+        lambda: guarded_window(3),
         lambda: now_and_then(1, 2),
         lambda: now_and_then(3, 2),
         lambda: now_and_then(2, 3, "n * 2"),
@@ -267,6 +282,7 @@ def over_the_border_by_arms() -> SlotText:
         "window of 5",
         "average",
         "average of 3",
+        "guarded window",
         "one slot for two trips",
         "three slots for two trips each",
         "two slots for three trips each",

@@ -129,16 +129,18 @@ def _closed(shape: Shape, carrier: Loop | While | None, slots: int) -> Iterator[
     """The shape as it is, then with what closes it behind the loop."""
     yield shape
     if carrier is not None:
-        for lag, to_lag in _closings(carrier, slots):
-            yield replace(shape, closing=Closing(carrier.key, lag, to_lag))
+        for closing in _closings(carrier, slots):
+            yield replace(shape, closing=closing)
 
 
-def _closings(carrier: Loop | While, slots: int) -> Iterator[tuple[int, bool]]:
+def _closings(carrier: Loop | While, slots: int) -> Iterator[Closing]:
     if isinstance(carrier, While):
-        yield 1, False
+        yield Closing(carrier.key, 1, to_lag=False)
         return
     for lag in range(1, slots + 1):
-        yield from ((lag, False), (lag, True))
+        yield from (Closing(carrier.key, lag, to_lag) for to_lag in (False, True))
+    for lag in range(1, slots):
+        yield Closing(carrier.key, lag, to_lag=False, if_run=True)
 
 
 class _Part(NamedTuple):

@@ -40,11 +40,13 @@ class Half(StrEnum):
 class Closing:
     """Behind loop `loop`, leases that no trip has read are closed: the trips that would have read them run, without
     their work. `lag` such trips follow the last one, or (`to_lag`) those up to number `lag` that have not been run.
+    With `if_run` there are none where the loop runs no trip.
     """
 
     loop: int
     lag: int
     to_lag: bool
+    if_run: bool = False
 
 
 @dataclass(frozen=True)

@@ -102,7 +102,7 @@ class Player(Run):
             for entry in uses:
                 self.use(*entry)
             return
-        for counter in self.trips_behind(node, closing.lag, closing.to_lag):
+        for counter in self.trips_behind(node, closing):
             self.trip(node, counter)
             for entry in uses:
                 self.use(*entry)

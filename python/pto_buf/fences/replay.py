@@ -48,7 +48,7 @@ class Replay(Run):
     def _close(self, node: Node, action: Action) -> None:
         assert action.closing is not None
         if isinstance(node, Loop):
-            for counter in self.trips_behind(node, action.closing.lag, action.closing.to_lag):
+            for counter in self.trips_behind(node, action.closing):
                 self.trip(node, counter)
                 for part in action.trip:
                     self._signal(part)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle
 
+from pto_buf.fences.phases import Closing
 from pto_buf.fences.tree import Site, Tree
 from pto_buf.slots.fold import fold
 from pto_buf.slots.program import Branch, Loop, Node, Op, While
@@ -144,10 +145,11 @@ class Run:
         step = max(step, 1)
         return lower, lower + len(range(lower, upper, step)) * step, step
 
-    def trips_behind(self, node: Loop, lag: int, to_lag: bool) -> range:
+    def trips_behind(self, node: Loop, closing: Closing) -> range:
         """The counters of trips that follow the last one, as a closing has them."""
         first, end, step = self.bounds(node)
-        return range(end, (first if to_lag else end) + lag * step, step)
+        lag = 0 if closing.if_run and end == first else closing.lag
+        return range(end, (first if closing.to_lag else end) + lag * step, step)
 
     def trip(self, node: Loop | While, counter: int) -> None:
         """Begins a trip: sets the counter, and forgets what is drawn anew in each trip."""

@@ -98,7 +98,7 @@ class Trial(Run):
                 if all(one.has(self.value(one.counter)) for one in marks[0].action.once):
                     self._signals(marks)
             case Closed(Loop() as loop, Action(closing=Closing() as closing), marks):
-                for counter in self.trips_behind(loop, closing.lag, closing.to_lag):
+                for counter in self.trips_behind(loop, closing):
                     self.trip(loop, counter)
                     self._signals(marks)
                     self.carry(loop)

@@ -199,10 +199,10 @@ class Way:
         return self._block(inner[0], states)
 
     def _closed(self, item: Closed, states: States) -> States:
-        """The trips of a closing: as many as it has, or (`to_lag`) any number up to that."""
+        """The trips of a closing: as many as it has, or (`to_lag`, `if_run`) any number up to that."""
         closing = item.action.closing
         assert closing is not None
-        return self._closings(item, closing.lag, closing.to_lag, states)
+        return self._closings(item, closing.lag, closing.to_lag or closing.if_run, states)
 
     def again(self, item: Closed, states: States) -> States:
         """Further trips of a closing."""
