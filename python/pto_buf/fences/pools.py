@@ -1,4 +1,5 @@
-"""Fences of one pool of bytes: a ring of events where its leases are regular, rings of its regions otherwise."""
+"""Fences of one pool of bytes: a ring of events where its leases are regular; else rings of its regions, but for those
+parts of it whose leases are."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
@@ -72,7 +73,7 @@ class PoolFences:
     rings: tuple[Placed, ...] = ()
     handshake: bool = False
     irregular: str | None = None
-    """Why its leases have no ring of one lane for each slot."""
+    """Why its leases have no ring of one lane for each slot that holds all of them."""
     opening: frozenset[SiteKey] = frozenset()
     """Accesses that always open a lease."""
     pairs: frozenset[Pair] | None = None
