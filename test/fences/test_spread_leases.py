@@ -52,6 +52,32 @@ def tree(tiles: int, slots: int) -> Compiled:
     return compile_module(kernel.module(), STRICT)
 
 
+def running_sum(tiles: int) -> Compiled:
+    """The same with the sum in a loop, whose trips all update the first tile."""
+    kernel = SlotText(P=2 * tiles)
+    first = f"(i % 2) * {tiles}"
+    with kernel.loop("i", 0, "n"):
+        with kernel.loop("j", 0, tiles):
+            kernel.load(f"P[{first} + j]", row=f"i * {tiles} + j")
+        with kernel.loop("k", 1, tiles):
+            kernel.vector(f"P[{first}]", f"P[{first}]", f"P[{first} + k]")
+        kernel.store(f"P[{first}]", row="i")
+    return compile_module(kernel.module(), STRICT)
+
+
+def rounds() -> Compiled:
+    """Each of two tiles is updated in three rounds."""
+    kernel = SlotText(P=4)
+    with kernel.loop("i", 0, "n"):
+        with kernel.loop("j", 0, 2):
+            kernel.load("P[(i % 2) * 2 + j]", row="i * 2 + j")
+        with kernel.loop("k", 0, 2), kernel.loop("round", 0, 3):
+            kernel.vector("P[(i % 2) * 2 + k]", "P[(i % 2) * 2 + k]")
+        with kernel.loop("l", 0, 2):
+            kernel.store("P[(i % 2) * 2 + l]", row="i * 2 + l")
+    return compile_module(kernel.module(), STRICT)
+
+
 def some_past_v() -> Compiled:
     """V works on one of two tiles, and the other one goes from MTE2 to MTE3 without it."""
     kernel = SlotText(P=4)
@@ -250,6 +276,8 @@ def over_the_border_by_arms() -> SlotText:
         lambda: tree(4, 8),
         lambda: tree(3, 6),
         lambda: tree(2, 5),
+        lambda: running_sum(3),
+        rounds,
         some_past_v,
         a_reader_each,
         lambda: first_trip_apart(2),
@@ -272,6 +300,8 @@ def over_the_border_by_arms() -> SlotText:
         "tree of two",
         "tree of three tiles",
         "tree of five slots",
+        "running sum",
+        "rounds",
         "some past V",
         "a reader each",
         "first trip apart of two slots",

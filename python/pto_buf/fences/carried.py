@@ -62,7 +62,7 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow, others: Sequenc
                 if not entering:
                     even[tuple(part.piece for part in parts)] = None
                 uneven[(*_uneven(parts, runs, found), *entering)] = None
-                passed[(*(part.piece for part in parts), *_passes(parts, runs, found.whole), *entering)] = None
+                passed[(*(part.piece for part in parts), *passes_of(parts, runs, found.whole), *entering)] = None
         for pieces in even | uneven | passed:
             shape = Shape(signature, pieces, phase, around, carried=True)
             yield from _closed(shape, carrier, component.sites[0].access.slots.count)
@@ -143,7 +143,7 @@ def _closings(carrier: Loop | While, slots: int) -> Iterator[Closing]:
         yield Closing(carrier.key, lag, to_lag=False, if_run=True)
 
 
-class _Part(NamedTuple):
+class Part(NamedTuple):
     """A piece, the accesses that it covers, and whether they are in the loop that carries leases."""
 
     piece: Piece
@@ -153,7 +153,7 @@ class _Part(NamedTuple):
 
 def _parts(
     number: int, run: Sequence[Site], bodies: Sequence[int], found: Sequence[Trace], *, deep: bool, apart: bool
-) -> Iterator[_Part]:
+) -> Iterator[Part]:
     """Pieces for each slot index and pipe, in the loop's body and outside of it.
 
     The first phase stands where its write does, since only a write that runs opens a lease: where all writes of one
@@ -174,7 +174,7 @@ def _parts(
         half = _half(group, groups, found)
         if half is not None:
             piece = Piece(number, group.pipe, span_in(block, sites), sites[0], half=half)
-            yield _Part(piece, frozenset(site.key for site in sites), group.inside is not None)
+            yield Part(piece, frozenset(site.key for site in sites), group.inside is not None)
 
 
 def _half(group: _Group, groups: dict[_Group, list[Site]], found: Sequence[Trace]) -> Half | None:
@@ -195,7 +195,7 @@ def _half(group: _Group, groups: dict[_Group, list[Site]], found: Sequence[Trace
     return Half.ENTER if first else Half.LEAVE if last else None
 
 
-def _uneven(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Traces) -> tuple[Piece, ...]:
+def _uneven(parts: Sequence[Part], runs: Sequence[Sequence[Site]], found: Traces) -> tuple[Piece, ...]:
     """The pieces where not all leases meet all of them, as with a window that slides over several slots.
 
     Leases that are open before the loop come in behind the place where others are taken over: the pipe does that right
@@ -205,7 +205,7 @@ def _uneven(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Trace
     return (*pieces, *(piece for part in parts if part.piece.phase == 0 for piece in _late(part, parts, runs, found)))
 
 
-def _trails(part: _Part, parts: Sequence[_Part], found: Traces) -> bool:
+def _trails(part: Part, parts: Sequence[Part], found: Traces) -> bool:
     """Whether a lease that the loop opens may end before it gets here."""
     openers = {key for one in parts if one.inside and one.piece.phase == 0 for key in one.covers}
     return any(
@@ -216,14 +216,14 @@ def _trails(part: _Part, parts: Sequence[_Part], found: Traces) -> bool:
     )
 
 
-def _late(opener: _Part, parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Traces) -> Iterator[Piece]:
+def _late(opener: Part, parts: Sequence[Part], runs: Sequence[Sequence[Site]], found: Traces) -> Iterator[Piece]:
     """What pipes take over at once of leases that are opened outside of the loop and never come to the usual place."""
     ways = [trace for trace in found.whole if trace[0] in opener.covers]
     if not opener.inside and ways:
         yield from _taken_over(ways, opener.piece._replace(way=Pass.BEHIND), parts, runs)
 
 
-def _entering(span: Span, parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Traces) -> Iterator[Piece]:
+def _entering(span: Span, parts: Sequence[Part], runs: Sequence[Sequence[Site]], found: Traces) -> Iterator[Piece]:
     """What pipes do before the frame's `span` for leases that come in there: as if they were opened, and for what never
     comes to the usual place."""
     for slot, ways in found.entering.items():
@@ -233,7 +233,7 @@ def _entering(span: Span, parts: Sequence[_Part], runs: Sequence[Sequence[Site]]
 
 
 def _taken_over(
-    ways: Sequence[Trace], at: Piece, parts: Sequence[_Part], runs: Sequence[Sequence[Site]]
+    ways: Sequence[Trace], at: Piece, parts: Sequence[Part], runs: Sequence[Sequence[Site]]
 ) -> Iterator[Piece]:
     """The passes that there have to be, at one place, of leases that go these ways from there."""
     entered = {(key, one.piece.pipe) for one in parts if one.piece.half is not Half.LEAVE for key in one.covers}
@@ -246,7 +246,7 @@ def _taken_over(
                 yield Piece(number, pipe, at.span, at.lane, at.way, half, trails=False)
 
 
-def _passes(parts: Sequence[_Part], runs: Sequence[Sequence[Site]], found: Sequence[Trace]) -> Iterator[Piece]:
+def passes_of(parts: Sequence[Part], runs: Sequence[Sequence[Site]], found: Sequence[Trace]) -> Iterator[Piece]:
     """What pipes pass on that have no work on some of the leases, in a place that only such leases come to: behind the
     last one up to that phase, or else before the first one behind it."""
     phase = {site.key: number for number, run in enumerate(runs) for site in run}

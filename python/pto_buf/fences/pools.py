@@ -329,7 +329,7 @@ def _choices(spread: Sequence[Component], fences: PoolFences, flow: Flow) -> Ite
 
 def _shapes(component: Component, fences: PoolFences, flow: Flow) -> Iterator[Shape]:
     yield from carried_shapes(component, fences.tree, flow, fences.sites)
-    yield from resident_shapes(component, fences.tree, fences.lanes)
+    yield from resident_shapes(component, fences.tree, flow, fences.lanes)
 
 
 def home_of(sites: Sequence[Site], tree: Tree) -> Span:
