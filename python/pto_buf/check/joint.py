@@ -35,6 +35,9 @@ _IDS = 16
 _Pairs = tuple[tuple[Var, Term], ...]
 
 
+_ANCHOR = 1 << 16
+"""The weight of loops that have been matched already: more than that of all others."""
+
 _FIRST, _PASSED, _STEP, _LEFT = range(4)
 """Where cores meet: before what a loop carries starts, is passed on, steps, and at its end."""
 
@@ -145,22 +148,35 @@ class _Matcher:
         self.groups: list[_Group] = []
         self._code = code
         self._by: dict[int, Var] = {}
-        """What loops around carry alike."""
+        """What loops around and before carry alike."""
+        self._group_of: dict[int, int] = {}
+        """By the instruction that enters a loop."""
 
     def match(self, nests: Sequence[list[_Nest]]) -> None:
-        """`nests`: for each core, the loops next to each other; those inside of matched ones come next."""
-        left = [list(one) for one in nests]
-        for core, mine in enumerate(left):
-            pairs = {other: dict(self._pairs(mine, theirs)) for other, theirs in enumerate(left) if other > core}
-            for nest in list(mine):
-                others = [found[id(nest)] for found in pairs.values() if id(nest) in found]
-                if not others:
+        """`nests`: for each core, the loops next to each other; those inside of matched ones come next.
+
+        What matched loops leave behind alike may make those that follow alike: so it is tried again.
+        """
+        before = -1
+        while before < len(self.groups):
+            before = len(self.groups)
+            self._match(nests)
+
+    def _match(self, nests: Sequence[list[_Nest]]) -> None:
+        """Of the first core that has some to match: what comes of that may match more of them than later cores'."""
+        before = len(self.groups)
+        for core, mine in enumerate(nests):
+            if len(self.groups) > before:
+                return
+            pairs = [dict(self._pairs(mine, theirs)) for theirs in nests[core + 1 :]]
+            for nest in mine:
+                others = [found[id(nest)] for found in pairs if id(nest) in found]
+                if not others or any(one.enter in self._group_of for one in (nest, *others)):
                     continue
                 group = _Group(len(self.groups), (nest, *others))
                 self.groups.append(group)
+                self._group_of.update((member.enter, group.number) for member in group.members)
                 self._by |= self._shared(group.members)
-                for other in others:
-                    left[other.core].remove(other)
                 inside: list[list[_Nest]] = [[] for _ in nests]
                 for member in group.members:
                     inside[member.core] = member.inside
@@ -189,6 +205,9 @@ class _Matcher:
 
     def _weight(self, one: _Nest, other: _Nest) -> int:
         """How many signals both loops have to do with; 0 if they run differently."""
+        groups = self._group_of.get(one.enter), self._group_of.get(other.enter)
+        if groups != (None, None):
+            return _ANCHOR if groups[0] == groups[1] else 0
         if (one.loop.counter is None) is not (other.loop.counter is None) or not one.ids & other.ids:
             return 0
         names = self._by | self._shared((one, other))
