@@ -14,6 +14,7 @@ from pto_buf.check.concrete import Choice, steps_of
 from pto_buf.check.findings import Status
 from pto_buf.check.steps import Did, Fence, Set, Step, Wait
 from pto_buf.compiler import compile_module
+from pto_buf.dialect.tile_op import constant_of
 from pto_buf.errors import UsageError
 from pto_buf.lowering.allocate_events import AllocateEventsPass
 from pto_buf.lowering.convert_to_pto import ConvertToPtoPass
@@ -22,6 +23,7 @@ from pto_buf.lowering.pipeline import PipelineOptions, pipeline
 from pto_buf.lowering.unroll_lanes import UnrollLanesPass
 from pto_buf.passes import available_passes, parse_passes, run_passes
 from pto_buf.universe import make_context
+from pto_buf.walking import ops_of
 from support.kernel_text import ir
 from support.slot_builder import FENCING, HasModule, count, lowered
 from support.slot_text import SlotText
@@ -206,3 +208,34 @@ def test_no_other_way_out():
     module, _ = lowered(stream(2), FENCING)
     with pytest.raises(UsageError, match="lanes=static is no way out"):
         UnrollLanesPass(lanes="static").apply(make_context(), module)
+
+
+_RINGS = """
+@pl.jit.incore
+def k(
+    a: pl.Tensor[[4096, 64], pl.FP16], b: pl.Tensor[[64, 64], pl.FP16], w: pl.InOut[pl.Tensor[[4096, 64], pl.FP32]],
+    c: pl.InOut[pl.Tensor[[4096, 64], pl.FP32]], flags: pl.Tensor[[4096], pl.INT32], n: pl.Scalar[pl.INDEX],
+):
+    ma = pl.create_tile_buffers(3, [16, 64], pl.FP16, pl.Mem.Mat)
+    la = pl.create_tile_buffers(3, [16, 64], pl.FP16, pl.Mem.Left)
+    right = pl.move(pl.load(b, [0, 0], [64, 64], target_memory=pl.Mem.Mat), target_memory=pl.Mem.Right)
+    v = pl.create_tile_buffers(TAKEN, [16, 64], pl.FP32, pl.Mem.Vec)
+    for i in pl.range(n):
+        if pl.read(flags, [i]) == 1:
+            pl.tile.load_into(ma[i % 3], a, [i * 16, 0], [16, 64])
+            pl.tile.move_into(la[i % 3], ma[i % 3])
+            w = pl.store(pl.matmul(la[i % 3], right), [(i % 4) * 16, 0], w)
+            pl.tile.load_into(v[i % TAKEN], w, [(i % 4) * 16, 0], [16, 64])
+            c = pl.store(v[i % TAKEN], [i * 16, 0], c)
+    return w, c
+"""
+
+
+@pytest.mark.parametrize(("taken", "steps"), [(3, [3, 1] * 3), (5, [1] * 3)])
+def test_both_cores_of_a_mixed_kernel_unroll_a_loop_alike(taken: int, steps: list[int]):
+    """The loop stands in the text three times: the second vector core only signals."""
+    module = ir(_RINGS.replace("TAKEN", str(taken)))
+    for one in parse_passes(pipeline(PipelineOptions(check=False)), available_passes()):
+        one.apply(make_context(), module)
+    (function,) = (op for op in module.ops if isinstance(op, FuncOp))
+    assert [constant_of(loop.step) for loop in ops_of(function, ForOp)] == steps
