@@ -24,11 +24,13 @@ class _WrongError(Exception):
 
 
 def holds(tree: Tree, sites: Sequence[Site], placed: Placed, uses: Sequence[Use]) -> bool:
-    """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too."""
-    mine = [site for site in sites if site.key in placed.phase]
+    """Whether the ring keeps its promise in every run that is tried. `uses` must hold its idle tokens too.
+
+    `sites` are all accesses of the pool: what the ring does not order may write what it reads.
+    """
     fences = Fences([(placed, use) for use in uses])
     for unknown in numbers(tree, sites):
-        rehearsal = _Rehearsal(tree, mine, unknown, fences, placed)
+        rehearsal = _Rehearsal(tree, sites, unknown, fences, placed)
         try:
             if rehearsal.go() and rehearsal.tokens != rehearsal.primed:
                 return False
@@ -136,7 +138,8 @@ class _Rehearsal(Player):
             self.held[(use.event.phase + 1) % len(placed.ring.signature), use.event.dst, lane] += 1
 
     def access(self, site: Site, lane: int) -> None:
-        for pipe in site.op.pipes:
-            key = (self.phase[site.key], pipe)
+        phase = self.phase.get(site.key)
+        for pipe in site.op.pipes if phase is not None else ():
+            key = (phase, pipe)
             if self.held[(*key, lane % self.placed.lanes)] != self.incoming[key]:
                 raise _WrongError
