@@ -3,8 +3,9 @@
 import pytest
 
 from check.kernels import Kernel
-from check.programs import program_of
+from check.programs import function_of, program_of
 from pto_buf.check.certify import certificate, check_certificate
+from pto_buf.check.checker import check
 from pto_buf.check.concrete import search
 from pto_buf.check.findings import Status, Verdict
 from pto_buf.check.model import model_of
@@ -91,6 +92,15 @@ OTHER = {
 @pytest.mark.parametrize("name", OTHER)
 def test_cores_that_may_load_different_numbers(name: str):
     assert verdict_of(handed_over(**OTHER[name]).text()).status is Status.WRONG
+
+
+@pytest.mark.parametrize("index", ["m", "i + m"])
+def test_an_index_may_have_an_argument_that_is_given(index: str):
+    right, wrong = (function_of(handed_over(index, take).text()) for take in (index, "i + 9"))
+    assert check(right, trips={"m": 3}).status is Status.PROVEN
+    verdict = check(wrong, trips={"m": 3})
+    assert verdict.status is Status.WRONG
+    assert all(("m", 3) in finding.run for finding in verdict.findings)
 
 
 def test_elements_of_different_arrays():

@@ -1,10 +1,13 @@
 """Flags that are told apart by source and id alone: on demand no id of a source goes to two destinations."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from xdsl.dialects.func import FuncOp
 
+from check.kernels import Kernel
+from check.programs import function_of
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Fault, Status
 from pto_buf.check.words import diagnostic_of
@@ -31,7 +34,8 @@ def two_ways(slots: int) -> SlotText:
 
 def streams(tiles: int) -> SlotText:
     """Straight-line code with more tiles than there are ids."""
-    kernel = SlotText(**{f"{name}{tile}": 1 for tile in range(tiles) for name in "PQR"})
+    sets: dict[str, Any] = {f"{name}{tile}": 1 for tile in range(tiles) for name in "PQR"}
+    kernel = SlotText(**sets)
     for tile in range(tiles):
         kernel.load(f"P{tile}", row=tile)
         kernel.load(f"Q{tile}", row=tile)
@@ -85,6 +89,17 @@ def test_a_shared_id_is_named_with_both_places():
         "source and id alone, the two are one"
     )
     assert words.place is not None and words.notes[0].place is not None
+
+
+def test_of_a_run_that_is_asked_for_only_its_ids_count():
+    """The id is an argument, which may be that of the other flag."""
+    kernel = Kernel("n")
+    for event, lane in (("V>MTE2", "n"), ("V>MTE3", 7)):
+        kernel.fence(event, lane)
+    kernel.barrier()
+    function = function_of(kernel.text())
+    assert check(function, trips={"n": 1}, flags_by_source=True).status is Status.PROVEN
+    assert check(function, trips={"n": 7}, flags_by_source=True).status is Status.WRONG
 
 
 def test_the_command_lines_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

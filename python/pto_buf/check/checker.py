@@ -45,7 +45,7 @@ def check(
     model = model_of(target or target_of(function), entry=program.entry, global_raw=global_raw)
     given = arguments_by_name(program, {**(trips or {}), **(scalars or {})})
     verdict = _verdict(program, model, given)
-    shared = shared_ids(program) if flags_by_source else ()
+    shared = shared_ids(with_values(program, given)) if flags_by_source else ()
     return replace(verdict, status=Status.WRONG, findings=(*verdict.findings, *shared)) if shared else verdict
 
 

@@ -9,7 +9,9 @@ from pto_buf.check.program import (
     Await,
     Branch,
     Code,
+    Element,
     Enter,
+    Fresh,
     Instruction,
     Kind,
     Leave,
@@ -55,6 +57,8 @@ class Rewriter:
                 touches = tuple(self._touch(touch) for touch in one.touches)
                 same = all(new is old for new, old in zip(touches, one.touches, strict=True))
                 return one if same else replace(one, touches=touches)
+            case Fresh(element=Element() as element):
+                return replace(one, element=replace(element, at=term(element.at)))
             case Enter() | Next() | Leave():
                 return replace(one, loop=self._loop(one.loop))
             case _:

@@ -139,7 +139,9 @@ class _Rehearsal(Player):
 
     def access(self, site: Site, lane: int) -> None:
         phase = self.phase.get(site.key)
-        for pipe in site.op.pipes if phase is not None else ():
+        if phase is None:
+            return
+        for pipe in site.op.pipes:
             key = (phase, pipe)
             if self.held[(*key, lane % self.placed.lanes)] != self.incoming[key]:
                 raise _WrongError

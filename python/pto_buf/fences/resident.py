@@ -127,11 +127,11 @@ class _Finder:
         depth = next(depth for depth, step in enumerate(sites[0].path) if step.block == self.frame)
         around = [self.tree.node(step) for step in sites[0].path[depth:-1]]
         loop = next((node for node in around if isinstance(node, Loop | While)), None)
-        if not (isinstance(loop, Loop) and isinstance(loop.lower, Const) and isinstance(loop.step, Const)):
-            return None
+        if not (isinstance(loop, Loop) and isinstance(loop.lower, Const) and loop.step == Const(1)):
+            return None  # of larger steps, no proof is found for what the loop leaves over
         (body,) = self.tree.inner[loop.key]
         inside = all(item_in(site.path, body) is not None for site in sites)
         if not inside or not lane_is_known(sites[0], span_in(body, sites), self.tree):
             return None
-        trips = Trips(loop.key, loop.var, loop.lower.value + self.lanes * loop.step.value, below=True)
+        trips = Trips(loop.key, loop.var, loop.lower.value + self.lanes, below=True)
         return Early(trips, Closing(loop.key, self.lanes, to_lag=True))
