@@ -24,6 +24,7 @@ from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.errors import DiagnosticError, Place
 from pto_buf.fences.actions import Action, Rank
 from pto_buf.fences.ids import Ids
+from pto_buf.fences.outline import gaps_of
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
 from pto_buf.fences.pools import Pool, Reach
@@ -155,13 +156,8 @@ class _Writer:
 
     def write(self, plan: FencePlan) -> None:
         events = self._events(plan)
-        gaps: dict[tuple[int, bool], list[Action]] = {}
-        for action in plan.actions:
-            gaps.setdefault((action.anchor, action.behind), []).append(action)
-        for (anchor, behind), actions in gaps.items():
-            self._gap(
-                self.built.ops[anchor], behind, sorted(actions, key=lambda action: (action.rank, action.order)), events
-            )
+        for (anchor, behind), actions in gaps_of(plan.actions).items():
+            self._gap(self.built.ops[anchor], behind, actions, events)
 
     def _events(self, plan: FencePlan) -> Sequence[SSAValue]:
         """One op for each event, behind the slot sets."""

@@ -101,5 +101,5 @@ def test_a_while_goes_around_until_windows_overlap():
 
 
 def test_a_number_below_all_that_a_variable_may_be_is_tried_as_a_small_one():
-    run = Run(build_tree(Program("kernel", (), ())), (), always(-1))
+    run = Run(build_tree(Program("kernel", (), ())), {}, always(-1))
     assert [run.value(Var(1, "n")), run.value(Var(2, "m", low=5))] == [1, 11]

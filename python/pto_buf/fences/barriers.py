@@ -8,7 +8,7 @@ that a dependence carried by the loop finds its barrier too.
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from pto_buf.fences.tree import Site, inner_blocks
+from pto_buf.fences.tree import OfOp, Site, by_op, inner_blocks
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Block, Branch, Loop, Op, While
 
@@ -48,16 +48,13 @@ def barriers(
     body: Block, sites: Sequence[Site], unordered: frozenset[Pipe], order: Order
 ) -> Mapping[int, tuple[Pipe, ...]]:
     """For the key of each op that needs one, the pipes whose barrier stands before it."""
-    of_op: dict[int, list[Site]] = {}
-    for site in sites:
-        of_op.setdefault(site.op.key, []).append(site)
-    walk = _Walk(of_op, unordered, order)
+    walk = _Walk(by_op(sites), unordered, order)
     walk.block(body, {}, decide=True)
     return {key: tuple(pipe for pipe in Pipe if pipe in pipes) for key, pipes in walk.found.items()}
 
 
 class _Walk:
-    def __init__(self, of_op: Mapping[int, Sequence[Site]], unordered: frozenset[Pipe], order: Order):
+    def __init__(self, of_op: OfOp, unordered: frozenset[Pipe], order: Order):
         self.of_op = of_op
         self.unordered = unordered
         self.order = order

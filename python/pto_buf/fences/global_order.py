@@ -13,7 +13,8 @@ from itertools import chain, islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
 from pto_buf.fences.meetings import Meeting
-from pto_buf.fences.replay import Gaps, Replay, gaps_of
+from pto_buf.fences.outline import Gaps, gaps_of
+from pto_buf.fences.replay import Replay
 from pto_buf.fences.runs import NOTHING, Given, always, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.windows import Box, Boxes, Cell, Cells, Pair, Window, Windows

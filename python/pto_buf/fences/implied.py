@@ -11,7 +11,7 @@ from itertools import islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
 from pto_buf.fences.known import Pair, first_needed, imply, not_needed
-from pto_buf.fences.layout import Layout, Mark, layout, numbered
+from pto_buf.fences.layout import Layout, Mark, layout
 from pto_buf.fences.runs import always, most_slots, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.trial import Trial
@@ -54,8 +54,8 @@ def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action
     gone |= doubled
     if gone or ahead:
         actions = [
-            _marked(_moved(action, ahead.get(of_action[0])) if action.pipe else action, of_action, gone)
-            for action, of_action in numbered(actions)
+            _marked(_moved(action, ahead.get(marks[0].number)) if action.pipe else action, marks, gone)
+            for action, marks in laid_out.actions
         ]
     doubtful = dict.fromkeys(pair.event for pair in pairs if not pair.marks <= flags)
     return Implied(tuple(actions), bool(flags), tuple(doubtful))
@@ -132,12 +132,11 @@ def remaining(actions: Sequence[Action]) -> list[Action]:
     return left
 
 
-def _marked(action: Action, of_action: Sequence[int], gone: frozenset[int]) -> Action:
+def _marked(action: Action, marks: Sequence[Mark], gone: frozenset[int]) -> Action:
     if action.trip:
-        parts = zip(action.trip, of_action, strict=True)
-        marked = (part._replace(implied=part.implied or number in gone) for part, number in parts)
+        marked = (mark.action._replace(implied=mark.action.implied or mark.number in gone) for mark in marks)
         return action._replace(trip=tuple(marked))
-    return action._replace(implied=True) if gone.intersection(of_action) else action
+    return action._replace(implied=True) if marks[0].number in gone else action
 
 
 def _barriers_not_needed(laid_out: Layout, tried: "_Tried") -> dict[Pipe, list[int]]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from pto_buf.fences.actions import Action, Rank
-from pto_buf.fences.outline import in_order
+from pto_buf.fences.outline import gaps_of
 from pto_buf.fences.tree import Tree
 from pto_buf.slots.program import Node
 
@@ -52,58 +53,56 @@ class Spot(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    blocks: tuple[tuple[Item, ...], ...]
+    tree: Tree
+    actions: tuple[tuple[Action, tuple[Mark, ...]], ...]
+    """Each action with the set, wait or barrier that it is, or those in it."""
     marks: tuple[Mark, ...]
-    spots: tuple[Spot, ...]
-    """Of each mark, by its number."""
-    items: Mapping[int, int]
-    """By the key of a node, its place among the items of its block."""
+    """Each at the place of its number."""
     gaps: Mapping[tuple[int, bool], tuple[Item, ...]]
     """By the key of a node, and whether behind it: what stands there, if anything."""
 
+    @cached_property
+    def blocks(self) -> tuple[tuple[Item, ...], ...]:
+        return tuple(tuple(item for node in block.nodes for item in self._with(node)) for block in self.tree.blocks)
 
-def numbered(actions: Sequence[Action]) -> list[tuple[Action, tuple[int, ...]]]:
-    """Each action with the number of the set, wait or barrier that it is, or those in it."""
-    found: list[tuple[Action, tuple[int, ...]]] = []
-    count = 0
-    for action in actions:
-        held = len(action.trip) if action.rank is Rank.CLOSING else 1
-        found.append((action, tuple(range(count, count + held))))
-        count += held
-    return found
+    def _with(self, node: Node) -> Iterator[Item]:
+        yield from self.gaps.get((node.key, False), ())
+        yield node
+        yield from self.gaps.get((node.key, True), ())
+
+    @cached_property
+    def spots(self) -> Mapping[int, Spot]:
+        """Of each mark, by its number."""
+        return {
+            mark.number: Spot(block, place, inner)
+            for block, items in enumerate(self.blocks)
+            for place, item in enumerate(items)
+            for inner, mark in enumerate(marks_of(item))
+        }
+
+    @cached_property
+    def items(self) -> Mapping[int, int]:
+        """By the key of a node, its place among the items of its block."""
+        return {
+            item.key: place
+            for items in self.blocks
+            for place, item in enumerate(items)
+            if not isinstance(item, Mark | Guarded | Closed)
+        }
 
 
 def layout(tree: Tree, actions: Sequence[Action]) -> Layout:
     """Lays a plan out. The marks of the actions are numbered in their order."""
-    numbers = {id(action): of_action for action, of_action in numbered(actions)}
-    gaps: dict[tuple[int, bool], list[Action]] = {}
+    marks: list[Mark] = []
+    of_action: list[tuple[Action, tuple[Mark, ...]]] = []
     for action in actions:
-        gaps.setdefault((action.anchor, action.behind), []).append(action)
-    marks: dict[int, Mark] = {}
-    spots: dict[int, Spot] = {}
-    places: dict[int, int] = {}
-    blocks: list[tuple[Item, ...]] = []
-    found: dict[tuple[int, bool], tuple[Item, ...]] = {}
-    for block in tree.blocks:
-        items: list[Item] = []
-        for node in block.nodes:
-            for behind in (False, True):
-                here = gaps.get((node.key, behind))
-                gap = tuple(_items(node, in_order(here), numbers)) if here else ()
-                if gap:
-                    found[node.key, behind] = gap
-                for item in gap:
-                    for inner, mark in enumerate(marks_of(item)):
-                        marks[mark.number] = mark
-                        spots[mark.number] = Spot(block.key, len(items), inner)
-                    items.append(item)
-                if not behind:
-                    places[node.key] = len(items)
-                    items.append(node)
-        blocks.append(tuple(items))
-    ordered = range(len(marks))
-    of_marks = tuple(marks[n] for n in ordered), tuple(spots[n] for n in ordered)
-    return Layout(tuple(blocks), *of_marks, places, found)
+        parts = action.trip if action.rank is Rank.CLOSING else (action,)
+        of_action.append((action, tuple([Mark(number, part) for number, part in enumerate(parts, len(marks))])))
+        marks += of_action[-1][1]
+    held = {id(action): mine for action, mine in of_action}
+    nodes = {node.key: node for block in tree.blocks for node in block.nodes}
+    gaps = {gap: tuple(_items(nodes[gap[0]], here, held)) for gap, here in gaps_of(actions).items()}
+    return Layout(tree, tuple(of_action), tuple(marks), gaps)
 
 
 def marks_of(item: Item) -> tuple[Mark, ...]:
@@ -117,17 +116,17 @@ def marks_of(item: Item) -> tuple[Mark, ...]:
             return ()
 
 
-def _items(node: Node, actions: Sequence[Action], numbers: Mapping[int, tuple[int, ...]]) -> Iterator[Item]:
+def _items(node: Node, actions: Sequence[Action], held: Mapping[int, tuple[Mark, ...]]) -> Iterator[Item]:
+    """What stands in a gap of the node. `held`: the marks of each action, by its identity."""
     for once, group in groupby(actions, key=lambda action: action.once):
         found: list[Mark] = []
         for action in group:
-            of_action = numbers[id(action)]
+            marks = held[id(action)]
             if action.rank is Rank.CLOSING:
-                parts = zip(of_action, action.trip, strict=True)
-                yield Closed(node, action, tuple(Mark(number, part) for number, part in parts))
+                yield Closed(node, action, marks)
             elif once:
-                found.append(Mark(of_action[0], action))
+                found += marks
             else:
-                yield Mark(of_action[0], action)
+                yield from marks
         if found:
             yield Guarded(tuple(found))

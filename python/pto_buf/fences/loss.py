@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pto_buf.fences.rehearsal import Fences, Player
 from pto_buf.fences.rings import Do, Placed, RingEvent, Use
 from pto_buf.fences.runs import always, most_slots, numbers
-from pto_buf.fences.tree import Site, Span, Tree
+from pto_buf.fences.tree import OfOp, Site, Span, Tree, by_op
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Node, Op, SlotSet
 
@@ -49,9 +49,9 @@ def loss(tree: Tree, home: Span, sites: Sequence[Site], rings: Sequence[tuple[Pl
     """
     fences = Fences([(placed, use) for placed, uses in rings for use in uses])
     regions = frozenset(node.key for node in tree.blocks[home.block].nodes if not isinstance(node, Op))
-    held = ops = 0
+    of_op, held, ops = by_op(sites), 0, 0
     for unknown in _numbers(tree, sites):
-        watch = _Watch(tree, sites, unknown, fences, regions)
+        watch = _Watch(tree, of_op, unknown, fences, regions)
         watch.go()
         held, ops = held + watch.held_back, ops + watch.ops
         if not watch.chose:
@@ -68,10 +68,8 @@ def _numbers(tree: Tree, sites: Sequence[Site]) -> Iterator[Iterator[int]]:
 class _Watch(Player):
     """Two clocks for each pipe: of what the tokens tell it, and of what its operations need."""
 
-    def __init__(
-        self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], fences: Fences, regions: frozenset[int]
-    ):
-        super().__init__(tree, sites, unknown, fences)
+    def __init__(self, tree: Tree, of_op: OfOp, unknown: Iterator[int], fences: Fences, regions: frozenset[int]):
+        super().__init__(tree, of_op, unknown, fences)
         self.regions = regions
         self.region: int | None = None
         self.regions_of: dict[Pipe, list[int | None]] = {pipe: [] for pipe in Pipe}

@@ -1,6 +1,6 @@
 """A planned program as reduction and numbering see it: work, sets and waits, and the nests they stand in."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import groupby
 
 from pto_buf.fences.actions import Action, Rank
@@ -11,9 +11,7 @@ from pto_buf.slots.program import Branch, Loop, Op, While
 
 def outline(tree: Tree, actions: Sequence[Action]) -> Body:
     """The body of a program with these actions, in the order in which the passes put them into the IR."""
-    gaps: dict[tuple[int, bool], list[Action]] = {}
-    for action in actions:
-        gaps.setdefault((action.anchor, action.behind), []).append(action)
+    gaps = gaps_of(actions)
 
     def block(key: int) -> Body:
         items: list[Item] = []
@@ -32,10 +30,7 @@ def outline(tree: Tree, actions: Sequence[Action]) -> Body:
 
     def gap(anchor: int, behind: bool) -> list[Item]:
         found: list[Item] = []
-        here = gaps.get((anchor, behind))
-        if here is None:
-            return found
-        for once, actions in groupby(in_order(here), key=lambda action: action.once):
+        for once, actions in groupby(gaps.get((anchor, behind), ()), key=lambda action: action.once):
             items: list[Item] = []
             for action in actions:
                 if action.rank is Rank.CLOSING:
@@ -48,9 +43,18 @@ def outline(tree: Tree, actions: Sequence[Action]) -> Body:
     return (*block(0), Everything())
 
 
-def in_order(actions: Sequence[Action]) -> list[Action]:
-    """The actions of one gap in the order in which they stand there."""
-    return sorted(actions, key=lambda action: (action.rank, action.order))
+Gaps = Mapping[tuple[int, bool], Sequence[Action]]
+"""By anchor, and whether behind it: the actions of each gap in the order in which they stand there."""
+
+
+def gaps_of(actions: Sequence[Action]) -> Gaps:
+    """The gaps in the order of their first actions."""
+    found: dict[tuple[int, bool], list[Action]] = {}
+    for action in actions:
+        found.setdefault((action.anchor, action.behind), []).append(action)
+    for of_gap in found.values():
+        of_gap.sort(key=lambda action: (action.rank, action.order))
+    return found
 
 
 def _signal(action: Action) -> Signal:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.rings import Do, Placed, RingEvent, Use, pass_order
 from pto_buf.fences.runs import Run, numbers
-from pto_buf.fences.tree import Site, Tree
+from pto_buf.fences.tree import OfOp, Site, Tree, by_op
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Loop, Node
 
@@ -29,8 +29,9 @@ def holds(tree: Tree, sites: Sequence[Site], placed: Placed, uses: Sequence[Use]
     `sites` are all accesses of the pool: what the ring does not order may write what it reads.
     """
     fences = Fences([(placed, use) for use in uses])
+    of_op = by_op(sites)
     for unknown in numbers(tree, sites):
-        rehearsal = _Rehearsal(tree, sites, unknown, fences, placed)
+        rehearsal = _Rehearsal(tree, of_op, unknown, fences, placed)
         try:
             if rehearsal.go() and rehearsal.tokens != rehearsal.primed:
                 return False
@@ -74,8 +75,8 @@ class Fences:
 class Player(Run):
     """A run that comes by the sets and waits of rings."""
 
-    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], fences: Fences):
-        super().__init__(tree, sites, unknown)
+    def __init__(self, tree: Tree, of_op: OfOp, unknown: Iterator[int], fences: Fences):
+        super().__init__(tree, of_op, unknown)
         self.fences = fences
 
     def use(self, number: int, placed: Placed, use: Use) -> None:
@@ -112,8 +113,8 @@ class Player(Run):
 
 
 class _Rehearsal(Player):
-    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], fences: Fences, placed: Placed):
-        super().__init__(tree, sites, unknown, fences)
+    def __init__(self, tree: Tree, of_op: OfOp, unknown: Iterator[int], fences: Fences, placed: Placed):
+        super().__init__(tree, of_op, unknown, fences)
         self.placed = placed
         self.phase = placed.phase
         self.primed = {(use.event, use.lane) for use in fences.primes if isinstance(use.lane, int)}

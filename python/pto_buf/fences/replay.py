@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from pto_buf.fences.actions import Action, PlannedEvent, Rank
-from pto_buf.fences.outline import in_order
+from pto_buf.fences.outline import Gaps
 from pto_buf.fences.runs import NOTHING, Given, Run
 from pto_buf.fences.tree import Tree
 from pto_buf.hw import Pipe
@@ -17,9 +17,9 @@ class Replay(Run):
     """Counts the operations of each pipe, and follows what each pipe knows to be over."""
 
     def __init__(
-        self, tree: Tree, events: Sequence[PlannedEvent], gaps: "Gaps", unknown: Iterator[int], given: Given = NOTHING
+        self, tree: Tree, events: Sequence[PlannedEvent], gaps: Gaps, unknown: Iterator[int], given: Given = NOTHING
     ):
-        super().__init__(tree, tree.sites, unknown, given)
+        super().__init__(tree, tree.of_op, unknown, given)
         self.events = events
         self.gaps = gaps
         self.issued: Clock = {}
@@ -67,17 +67,6 @@ class Replay(Run):
             self.told[action.event] = self.told.get(action.event, 0) + news
         else:
             self._tokens[token] = {**self.known[event.src], event.src: self.issued.get(event.src, 0)}
-
-
-Gaps = Mapping[tuple[int, bool], Sequence[Action]]
-"""By anchor, and whether behind it: the actions of each gap in their order."""
-
-
-def gaps_of(actions: Sequence[Action]) -> Gaps:
-    found: dict[tuple[int, bool], list[Action]] = {}
-    for action in actions:
-        found.setdefault((action.anchor, action.behind), []).append(action)
-    return {gap: in_order(of_gap) for gap, of_gap in found.items()}
 
 
 def learn(mine: Clock, told: Mapping[Pipe, int]) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import count, cycle
 
 from pto_buf.fences.phases import Closing
-from pto_buf.fences.tree import Site, Tree
+from pto_buf.fences.tree import OfOp, Site, Tree
 from pto_buf.slots.fold import fold
 from pto_buf.slots.program import Branch, Loop, Node, Op, While
 from pto_buf.slots.terms import Apply, Const, Opaque, Select, Term, leaves
@@ -71,11 +71,9 @@ class Run:
     """One run. Unknown values are `given`, or drawn from `unknown`; a key keeps its value for as long as it is one
     number."""
 
-    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterator[int], given: Given = NOTHING):
+    def __init__(self, tree: Tree, of_op: OfOp, unknown: Iterator[int], given: Given = NOTHING):
         self.tree = tree
-        self.of_op: dict[int, list[Site]] = {}
-        for site in sites:
-            self.of_op.setdefault(site.op.key, []).append(site)
+        self.of_op = of_op
         self._unknown = unknown
         self._given: Mapping[int, int] = dict(given.numbers)
         self._given_trips: Mapping[int, int] = dict(given.trips)

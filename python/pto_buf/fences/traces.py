@@ -10,7 +10,7 @@ from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from pto_buf.fences.runs import Run, numbers
-from pto_buf.fences.tree import Site, Tree
+from pto_buf.fences.tree import OfOp, Site, Tree, by_op
 from pto_buf.slots.flow import Flow, Origin, SiteKey
 
 Trace = tuple[SiteKey, ...]
@@ -27,8 +27,8 @@ class _Lease:
 
 
 class _Watch(Run):
-    def __init__(self, tree: Tree, sites: Sequence[Site], unknown: Iterable[int], flow: Flow, asked: Set[SiteKey]):
-        super().__init__(tree, sites, iter(unknown))
+    def __init__(self, tree: Tree, of_op: OfOp, unknown: Iterable[int], flow: Flow, asked: Set[SiteKey]):
+        super().__init__(tree, of_op, iter(unknown))
         self.flow = flow
         self.asked = asked
         self.held: dict[tuple[int, int], _Lease] = {}
@@ -67,7 +67,7 @@ def traces(tree: Tree, sites: Sequence[Site], flow: Flow, others: Sequence[Site]
     found: dict[Trace, None] = {}
     entering: dict[int, dict[Trace, None]] = {}
     asked = {site.key for site in sites}
-    everything = sorted((*sites, *(site for site in others if site.key not in asked)), key=lambda site: site.key)
+    everything = by_op(sorted((*sites, *(site for site in others if site.key not in asked)), key=lambda site: site.key))
     for unknown in numbers(tree, sites):
         watch = _Watch(tree, everything, unknown, flow, asked)
         watch.go()

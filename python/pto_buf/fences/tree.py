@@ -41,6 +41,17 @@ class Site(NamedTuple):
     """A loop and a distance: the slot index is the one that it would be for a counter of the loop that much further."""
 
 
+OfOp = Mapping[int, Sequence[Site]]
+"""By the keys of ops, their accesses."""
+
+
+def by_op(sites: Sequence[Site]) -> OfOp:
+    found: dict[int, list[Site]] = {}
+    for site in sites:
+        found.setdefault(site.op.key, []).append(site)
+    return found
+
+
 class Span(NamedTuple):
     """Items `first` to `last` of block `block`."""
 
@@ -58,6 +69,11 @@ class Tree:
     sites: tuple[Site, ...]
     inner: Mapping[int, tuple[int, ...]]
     """For the key of each loop and branch, the keys of its blocks, in the order of `inner_blocks`."""
+
+    @cached_property
+    def of_op(self) -> OfOp:
+        """All accesses."""
+        return by_op(self.sites)
 
     @property
     def size(self) -> int:

@@ -49,7 +49,7 @@ class Trial(Run):
     """
 
     def __init__(self, tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout, unknown: Iterator[int]):
-        super().__init__(tree, tree.sites, unknown)
+        super().__init__(tree, tree.of_op, unknown)
         self.events = events
         self.laid_out = laid_out
         self.pairs: dict[tuple[int, int], int] = {}

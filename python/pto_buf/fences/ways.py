@@ -5,8 +5,9 @@ On each way two things only grow: which pipes know of it, and which tokens tell 
 telling token was put on passes the knowledge on, whichever token it meets there: that one, or a later one behind it.
 """
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from pto_buf.fences.actions import PlannedEvent
 from pto_buf.fences.layout import Closed, Guarded, Item, Layout, Mark
@@ -50,11 +51,15 @@ class Ways:
         self._divisors = Divisors(mark.action for mark in laid_out.marks)
         self._atoms = Atoms()
         self._left = most
-        self.of_event: dict[int, list[Mark]] = {}
+
+    @cached_property
+    def of_event(self) -> Mapping[int, Sequence[Mark]]:
         """The sets and waits of each event."""
-        for mark in laid_out.marks:
+        found: dict[int, list[Mark]] = {}
+        for mark in self.laid_out.marks:
             if mark.action.event is not None:
-                self.of_event.setdefault(mark.event, []).append(mark)
+                found.setdefault(mark.event, []).append(mark)
+        return found
 
     def lanes(self, block: int) -> Iterator[Lanes]:
         """What may be known of the counters of the loops around a block."""
