@@ -11,7 +11,7 @@ from pto_buf.dialect.pointers import AddPtrOp
 from pto_buf.dialect.table.row import Operand
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.dialect.types import PartitionViewType
-from pto_buf.fences.windows import Array, Window, Windows
+from pto_buf.fences.windows import Array, View, Window, Windows
 from pto_buf.slots.build import Built
 from pto_buf.slots.simplify import ZERO, apply
 from pto_buf.slots.terms import Fn, Term
@@ -21,11 +21,11 @@ from pto_buf.tile import DTYPE_BITS
 def global_windows(built: Built) -> Windows:
     """Of each tile op what it touches of the arrays that any of them writes."""
     found = all_windows(built)
-    written = {window.array for windows in found.values() for window in windows if window.writes}
+    written = {window.array.number for windows in found.values() for window in windows if window.writes}
     return {
         key: kept
         for key, windows in found.items()
-        if (kept := tuple(window for window in windows if window.array in written))
+        if (kept := tuple([window for window in windows if window.array.number in written]))
     }
 
 
@@ -38,8 +38,8 @@ def all_windows(built: Built) -> Windows:
     found: dict[int, tuple[Window, ...]] = {}
     for key, op in built.ops.items():
         if isinstance(op, TileOp) and any(_is_window(value) for value in operands_of(op)):
-            touched = (reader.window(operand, value) for operand, value in op.named_operands())
-            windows = tuple(window for window in touched if window is not None)
+            named = [(operand, value) for operand, value in op.named_operands() if _is_window(value)]
+            windows = tuple([one for operand, value in named if (one := reader.window(operand, value)) is not None])
             if windows:
                 found[key] = windows
     return found
@@ -49,44 +49,24 @@ def _is_window(value: SSAValue) -> bool:
     return type(value.type) is PartitionViewType  # which has no subclasses
 
 
-@dataclass(frozen=True)
-class _Tensor:
-    """What windows of one view of an array have in common."""
-
-    array: Array
-    base: Term
-    shape: tuple[Term, ...]
-    strides: tuple[Term, ...]
-    element: int
-
-
 @dataclass
 class _Reader:
     built: Built
-    tensors: dict[Operation, _Tensor | None] = field(default_factory=dict[Operation, _Tensor | None])
+    views: dict[Operation, View | None] = field(default_factory=dict[Operation, View | None])
 
     def window(self, operand: Operand, value: SSAValue) -> Window | None:
-        part = value.owner if _is_window(value) else None
-        if not isinstance(part, PartitionViewOp) or not isinstance(view := part.source.owner, MakeTensorViewOp):
+        part = value.owner
+        if not isinstance(part, PartitionViewOp) or not isinstance(made := part.source.owner, MakeTensorViewOp):
             return None
-        if view not in self.tensors:
-            self.tensors[view] = self._tensor(view)
-        tensor = self.tensors[view]
-        if tensor is None:
+        if made not in self.views:
+            self.views[made] = self._view(made)
+        view = self.views[made]
+        if view is None:
             return None
-        return Window(
-            tensor.array,
-            operand.role.reads,
-            operand.role.writes,
-            tensor.base,
-            tensor.shape,
-            tensor.strides,
-            self._terms(part.offsets),
-            self._terms(part.sizes),
-            tensor.element,
-        )
+        role = operand.role
+        return Window(view, role.reads, role.writes, self._terms(part.offsets), self._terms(part.sizes))
 
-    def _tensor(self, view: MakeTensorViewOp) -> _Tensor | None:
+    def _view(self, view: MakeTensorViewOp) -> View | None:
         pointer, base = view.ptr, ZERO
         while isinstance(step := pointer.owner, AddPtrOp):
             pointer, base = step.ptr, apply(Fn.ADD, self.built.terms.of(step.offset), base)
@@ -94,7 +74,7 @@ class _Reader:
             return None
         dtype = view.view.type.data.dtype
         array = Array(pointer.index, pointer.name_hint or f"arg{pointer.index}", dtype)
-        return _Tensor(array, base, self._terms(view.shape), self._terms(view.strides), DTYPE_BITS[dtype] // 8)
+        return View(array, base, self._terms(view.shape), self._terms(view.strides), DTYPE_BITS[dtype] // 8)
 
     def _terms(self, values: Sequence[SSAValue]) -> tuple[Term, ...]:
         return tuple([self.built.terms.of(one) for one in values])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pto_buf.fences.windows import Array, Box, Boxes, Cells, Window
+from pto_buf.fences.windows import Array, Box, Boxes, Cells, View, Window
 from pto_buf.slots.bounds import Interval
 from pto_buf.slots.linear import Linear
 from pto_buf.slots.simplify import apply
@@ -23,17 +23,8 @@ def _window(row: Term | int, rows: Term | int = 16, column: int = 0, width: int 
     def term(value: Term | int) -> Term:
         return Const(value) if isinstance(value, int) else value
 
-    return Window(
-        Y,
-        True,
-        True,
-        Const(base),
-        (Const(4096), Const(width)),
-        (Const(width), Const(1)),
-        (term(row), Const(column)),
-        (term(rows), Const(32)),
-        4,
-    )
+    view = View(Y, Const(base), (Const(4096), Const(width)), (Const(width), Const(1)), 4)
+    return Window(view, True, True, (term(row), Const(column)), (term(rows), Const(32)))
 
 
 def _box(boxes: Boxes, window: Window) -> Box:
@@ -78,15 +69,15 @@ def test_apart_in_every_run(one: Window, other: Window, apart: bool):
 
 def test_a_view_whose_rows_overlap_is_compared_by_bytes():
     boxes = Boxes()
-    narrow = Window(
-        Y, True, True, Const(0), (Const(8), Const(64)), (Const(32), Const(1)), (Const(0), Const(0)), (Const(1),) * 2, 4
-    )
-    assert _box(boxes, narrow).frame is None
-    assert _box(boxes, _window(0)).frame is not None
+    view = View(Y, Const(0), (Const(8), Const(64)), (Const(32), Const(1)), 4)
+    narrow = Window(view, True, True, (Const(0), Const(0)), (Const(1),) * 2)
+    assert not _box(boxes, narrow).frame.nested
+    assert _box(boxes, _window(0)).frame.nested
 
 
 def test_boxes_at_known_distances_share_a_cell_where_they_overlap():
-    boxes, cells = Boxes(), Cells()
+    boxes = Boxes()
+    cells = Cells(boxes)
     places = [
         cells.of(_box(boxes, window))
         for window in (_window(N), _window(_plus(N, 8)), _window(_plus(N, 64)), _window(0))
@@ -98,5 +89,6 @@ def test_boxes_at_known_distances_share_a_cell_where_they_overlap():
 
 
 def test_a_box_of_unknown_size_is_in_no_cell_of_others():
-    boxes, cells = Boxes(), Cells()
+    boxes = Boxes()
+    cells = Cells(boxes)
     assert cells.of(_box(boxes, _window(0, N)))[0] != cells.of(_box(boxes, _window(0)))[0]

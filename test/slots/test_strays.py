@@ -2,7 +2,7 @@
 
 import pytest
 
-from pto_buf.fences.windows import Array, Window
+from pto_buf.fences.windows import Array, View, Window
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Block, Branch, Loop, Op, Program
 from pto_buf.slots.strays import strays
@@ -30,8 +30,8 @@ def loop(body: Block, upper: Term, var: Var = OUTER, step: int = 1) -> Block:
 
 
 def found(body: Block, row: Term, rows: Term = ROWS, extent: Term = EXTENT) -> list[tuple[str, bool]]:
-    sides = ((extent, EIGHT), (EIGHT, Const(1)), (row, Const(0)), (rows, EIGHT))
-    window = Window(Array(0, "w", "f32"), True, False, Const(0), *sides, 4)
+    view = View(Array(0, "w", "f32"), Const(0), (extent, EIGHT), (EIGHT, Const(1)), 4)
+    window = Window(view, True, False, (row, Const(0)), (rows, EIGHT))
     return [(str(one), one.sure) for one in strays(Program("k", (), body), {OP.key: (window,)})]
 
 

@@ -124,7 +124,7 @@ def _divisor(windows: tuple[Window, ...], var: Var) -> int:
     """The number after which everything that is made of `var` by dividing comes back, as far as constants say."""
     rests, quotients = 1, 1
     for window in windows:
-        for term in (window.base, *window.offsets, *window.extents):
+        for term in (window.view.base, *window.offsets, *window.extents):
             for fn, divisor, of in _divisions(term):
                 if var not in leaves(of):
                     continue

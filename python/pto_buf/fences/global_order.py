@@ -107,8 +107,8 @@ class _Past:
 class _Array:
     """The accesses to one array that may still be going on."""
 
-    def __init__(self) -> None:
-        self.cells = Cells()
+    def __init__(self, boxes: Boxes) -> None:
+        self.cells = Cells(boxes)
         self._families: dict[Hashable, dict[Cell, list[_Past]]] = {}
 
     def add(self, past: _Past) -> None:
@@ -217,7 +217,7 @@ class _Watch(Replay):
             self.issued[pipe] = self.issued.get(pipe, 0) + 1
         index = {pipe: self.issued[pipe] for pipe in op.pipes}
         for window, box in touched:
-            array = self._arrays.setdefault(window.array.number, _Array())
+            array = self._arrays.setdefault(window.array.number, _Array(self._boxes))
             past = _Past(op.key, index, window.writes, box, trips)
             array.add(past)
             if self._involved:

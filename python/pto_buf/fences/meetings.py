@@ -13,7 +13,7 @@ from pto_buf.fences.executions import Execution, Relation
 from pto_buf.fences.runs import Given
 from pto_buf.fences.solving import least
 from pto_buf.fences.tree import Step, Tree
-from pto_buf.fences.windows import Box, Boxes, Pair, Windows, compared
+from pto_buf.fences.windows import Box, Boxes, Pair, Windows
 from pto_buf.hw import Pipe
 from pto_buf.slots.bounds import Interval
 from pto_buf.slots.linear import FloorDiv, Leaf, Linear, Mod, constant
@@ -128,7 +128,7 @@ class _Search:
     def _overlapping(self, one: Execution, other: Execution, box: Box, also: Box) -> Mapping[int, int] | None:
         """Values of atoms with which both executions are, and their boxes overlap."""
         wanted = [*one.facts, *other.facts]
-        for first, second in compared(box, also):
+        for first, second in self._boxes.compared(box, also):
             wanted += (first[1] - second[0]).shifted(-1), (second[1] - first[0]).shifted(-1)
         return least(self._boxes.atoms, wanted)
 

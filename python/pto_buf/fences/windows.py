@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from math import prod
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from pto_buf.slots.bounds import Interval
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.linear import Linear, constant
-from pto_buf.slots.terms import Opaque, Term, Var
+from pto_buf.slots.terms import Opaque, Term, Var, leaves
 
 
 @dataclass(frozen=True)
@@ -21,19 +22,35 @@ class Array:
     dtype: str
 
 
-@dataclass(frozen=True)
-class Window:
-    """What one operand touches. Numbers are elements of `size` bytes; `base` is where the view of the array starts."""
+@dataclass(frozen=True, eq=False)
+class View:
+    """How ops see an array. Numbers are elements of `size` bytes; `base` is where the view starts."""
 
     array: Array
-    reads: bool
-    writes: bool
     base: Term
     shape: tuple[Term, ...]
     strides: tuple[Term, ...]
+    size: int
+
+    @cached_property
+    def leaves(self) -> tuple[Var | Opaque, ...]:
+        """The variables and unknowns that say where it is."""
+        terms = (self.base, *self.shape, *self.strides)
+        return tuple(dict.fromkeys(leaf for term in terms for leaf in leaves(term)))
+
+
+class Window(NamedTuple):
+    """What one operand touches."""
+
+    view: View
+    reads: bool
+    writes: bool
     offsets: tuple[Term, ...]
     extents: tuple[Term, ...]
-    size: int
+
+    @property
+    def array(self) -> Array:
+        return self.view.array
 
 
 Windows = Mapping[int, tuple[Window, ...]]
@@ -58,22 +75,24 @@ Side = tuple[Linear, Linear]
 
 
 @dataclass(frozen=True, eq=False)
-class Box:
-    """A window in one trip: in each dimension of the view, or else in bytes, where it starts and ends.
+class Frame:
+    """A view in one trip. `nested`: no row reaches into the next one, so that windows are compared by dimensions."""
 
-    Windows of one `frame` are compared dimension by dimension, others by all bytes from their first to their last one.
-    `Boxes` makes one object of equal ones, so that they are told apart without a look inside.
+    base: Linear
+    strides: tuple[Linear, ...]
+    size: int
+    nested: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """A window in one trip: in each dimension of the view, where it starts and ends.
+
+    `Boxes` makes one object of equal ones, and of equal frames, so that they are told apart without a look inside.
     """
 
-    frame: tuple[Linear, ...] | None
+    frame: Frame
     sides: tuple[Side, ...]
-    reach: Side
-
-
-def compared(one: Box, other: Box) -> Sequence[tuple[Side, Side]]:
-    """What of two boxes is compared: where two sides are apart the boxes are."""
-    alike = one.frame is not None and one.frame == other.frame
-    return tuple(zip(one.sides, other.sides, strict=True)) if alike else ((one.reach, other.reach),)
 
 
 @dataclass
@@ -81,7 +100,10 @@ class Boxes:
     """Works out boxes of windows, and whether they are apart in every run."""
 
     atoms: Atoms = field(default_factory=Atoms)
+    _frames: dict[Hashable, Frame] = field(default_factory=dict[Hashable, Frame])
+    _of_view: dict[Hashable, Frame] = field(default_factory=dict[Hashable, Frame])
     _made: dict[Hashable, Box] = field(default_factory=dict[Hashable, Box])
+    _reaches: dict[Box, Side] = field(default_factory=dict[Box, Side])
     _apart: dict[tuple[Box, Box], bool] = field(default_factory=dict[tuple[Box, Box], bool])
 
     def leaf(self, what: Var | Opaque | str, held: Interval) -> Linear:
@@ -94,26 +116,42 @@ class Boxes:
 
     def box(self, window: Window, known: Callable[[Var | Opaque], Linear]) -> Box:
         """The window, where `known` says what its variables are now."""
-
-        def forms(terms: tuple[Term, ...]) -> tuple[Linear, ...]:
-            return tuple(self.form(term, known) for term in terms)
-
-        (base,) = forms((window.base,))
-        shape, strides = forms(window.shape), forms(window.strides)
-        offsets, extents = forms(window.offsets), forms(window.extents)
-        first, last = base, constant(0)
-        for offset, extent, stride in zip(offsets, extents, strides, strict=True):
-            first += self.atoms.product(offset, stride)
-            last += self.atoms.product(extent.shifted(-1), stride)
-        start = first.times(window.size)
-        reach = start, start + last.shifted(1).times(window.size)
-        sides = tuple((offset, offset + extent) for offset, extent in zip(offsets, extents, strict=True))
-        nested = all(
-            self._natural(stride - self.atoms.product(inner, within))
-            for stride, inner, within in zip(strides, shape[1:], strides[1:], strict=False)
-        )
-        content = (base, *shape, *strides) if nested else None, sides, reach
+        frame = self._frame(window.view, known)
+        offsets = [self.form(term, known) for term in window.offsets]
+        extents = [self.form(term, known) for term in window.extents]
+        content = frame, tuple([(start, start + extent) for start, extent in zip(offsets, extents, strict=True)])
         return self._made.get(content) or self._made.setdefault(content, Box(*content))
+
+    def _frame(self, view: View, known: Callable[[Var | Opaque], Linear]) -> Frame:
+        """The view, looked at once for all trips in which its variables are the same."""
+        now = view, tuple([known(leaf) for leaf in view.leaves])
+        if now not in self._of_view:
+            base = self.form(view.base, known)
+            shape, strides = ([self.form(term, known) for term in terms] for terms in (view.shape, view.strides))
+            nested = all(
+                self._natural(stride - self.atoms.product(inner, within))
+                for stride, inner, within in zip(strides, shape[1:], strides[1:], strict=False)
+            )
+            content = base, *shape, *strides, view.size
+            self._of_view[now] = self._frames.setdefault(content, Frame(base, tuple(strides), view.size, nested))
+        return self._of_view[now]
+
+    def reach(self, box: Box) -> Side:
+        """Where a box starts and ends in bytes: all from its first to its last one."""
+        if box not in self._reaches:
+            first, last = box.frame.base, constant(0)
+            for (start, end), stride in zip(box.sides, box.frame.strides, strict=True):
+                first += self.atoms.product(start, stride)
+                last += self.atoms.product((end - start).shifted(-1), stride)
+            begins = first.times(box.frame.size)
+            self._reaches[box] = begins, begins + last.shifted(1).times(box.frame.size)
+        return self._reaches[box]
+
+    def compared(self, one: Box, other: Box) -> Sequence[tuple[Side, Side]]:
+        """What of two boxes is compared, by dimensions or else by bytes: where two sides are apart the boxes are."""
+        if one.frame is other.frame and one.frame.nested:
+            return tuple(zip(one.sides, other.sides, strict=True))
+        return ((self.reach(one), self.reach(other)),)
 
     def apart(self, one: Box, other: Box) -> bool:
         """Whether they have no byte in common, whatever the arguments are."""
@@ -121,7 +159,7 @@ class Boxes:
         if key not in self._apart:
             self._apart[key] = any(
                 self._natural(second[0] - first[1]) or self._natural(first[0] - second[1])
-                for first, second in compared(one, other)
+                for first, second in self.compared(one, other)
             )
         return self._apart[key]
 
@@ -141,13 +179,20 @@ class Cells:
     a cell is as large as the family's first box.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, boxes: Boxes) -> None:
+        self._boxes = boxes
         self._sizes: dict[Hashable, Cell] = {}
+        self._found: dict[Box, tuple[Hashable, tuple[Cell, ...]]] = {}
 
     def of(self, box: Box) -> tuple[Hashable, tuple[Cell, ...]]:
         """The family of a box, and its cells. Boxes of one family that share no cell are apart."""
-        sides = box.sides if box.frame is not None else (box.reach,)
-        family = box.frame, tuple(start.parts for start, _ in sides)
+        if box not in self._found:
+            self._found[box] = self._of(box)
+        return self._found[box]
+
+    def _of(self, box: Box) -> tuple[Hashable, tuple[Cell, ...]]:
+        sides = box.sides if box.frame.nested else (self._boxes.reach(box),)
+        family = box.frame if box.frame.nested else None, tuple([start.parts for start, _ in sides])
         lengths = [end - start for start, end in sides]
         if any(length.parts or length.const <= 0 for length in lengths):
             return (*family, "of unknown size"), ((),)

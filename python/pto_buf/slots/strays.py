@@ -69,7 +69,7 @@ def _in_block(block: Block, windows: Windows, loops: Mapping[Var, _Counts]) -> I
 
 
 def _stray(op: Op, window: Window, dimension: int, loops: Mapping[Var, _Counts]) -> Stray | None:
-    offset, extent = window.offsets[dimension], window.shape[dimension]
+    offset, extent = window.offsets[dimension], window.view.shape[dimension]
     least, held = bounds(window.extents[dimension]).low, bounds(offset)
     if not isinstance(extent, Const) or least < 1 or (held.low >= 0 and held.high + least <= extent.value):
         return None
