@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import groupby
 from typing import NamedTuple
 
 from pto_buf.fences.groups import Member, RingGroup
@@ -94,32 +95,31 @@ class Planner:
         self._trips: dict[Closing, list[tuple[tuple[int, bool], Action]]] = {}
 
     def ring(self, group: RingGroup) -> None:
-        numbers: dict[RingEvent, int] = {}
-        uses = group.uses()
-        named = _named_lanes(uses)
         folded = any(member.slots > group.lanes for member in group.members) and group.lanes > 1
         inside = self.mover.inside(group) if self.mover is not None else ()
-        for use in uses:
-            few = named.get(use.event)
-            if use.event not in numbers:
-                numbers[use.event] = len(self.events)
-                self.events.append(_describe(group, use.event, group.lanes if few is None else len(few)))
-            moved = self.mover.moved(group, inside, use) if self.mover is not None else None
-            action = Action(
-                use.anchor if moved is None else moved.op,
-                use.behind,
-                _rank(use),
-                event=numbers[use.event],
-                lane=few[use.lane] if few is not None and isinstance(use.lane, int) else use.lane,
-                modulus=group.lanes if folded and isinstance(use.lane, Site) else _wrapped(use, group.lanes),
-                waits=use.do in (Do.WAIT, Do.DRAIN),
-                order=pass_order(use) if use.way is not None else (0, False),
-                once=_once(use) if moved is None else moved.once,
-            )
-            if use.closing is None:
-                self.actions.append(action)
-            else:
-                self._trips.setdefault(use.closing, []).append((pass_order(use), action))
+        for event, of_event in groupby(group.uses(), key=lambda use: use.event):
+            uses = list(of_event)
+            named = _named_lanes(uses)
+            number = len(self.events)
+            self.events.append(_describe(group, event, group.lanes if named is None else len(named)))
+            for use in uses:
+                moved = self.mover.moved(group, inside, use) if self.mover is not None else None
+                action = Action(
+                    use.anchor if moved is None else moved.op,
+                    use.behind,
+                    _rank(use),
+                    number,
+                    None,
+                    named[use.lane] if named is not None and isinstance(use.lane, int) else use.lane,
+                    _modulus(use, group.lanes, folded),
+                    use.do is Do.WAIT or use.do is Do.DRAIN,
+                    (0, False) if use.way is None else pass_order(use),
+                    once=_once(use) if moved is None else moved.once,
+                )
+                if use.closing is None:
+                    self.actions.append(action)
+                else:
+                    self._trips.setdefault(use.closing, []).append((pass_order(use), action))
 
     def closings(self) -> None:
         """The closings of all rings so far: in one trip each pipe takes over what it has to before it hands on any."""
@@ -158,33 +158,28 @@ class Planner:
             ]
 
 
-def _wrapped(use: Use, lanes: int) -> int | None:
-    """The trips of a closing lie behind the loop's last one, where an index may leave the slots it keeps to before."""
-    if use.closing is None or isinstance(use.lane, int):
+def _modulus(use: Use, lanes: int, folded: bool) -> int | None:
+    """What a computed lane is taken modulo: where several slots share one, and where an index may leave its slots.
+
+    It may in the trips of a closing, which lie behind the loop's last one.
+    """
+    if isinstance(use.lane, int) or not (folded or use.closing is not None):
         return None
     match use.lane.access.term:
-        case Apply(fn=Fn.REMU, right=Const(value=count)) if count <= lanes:
+        case Apply(fn=Fn.REMU, right=Const(value=count)) if count <= lanes and not folded:
             return None
-        case Apply(fn=Fn.AND, right=Const(value=mask)) if 0 <= mask < lanes:
+        case Apply(fn=Fn.AND, right=Const(value=mask)) if 0 <= mask < lanes and not folded:
             return None
         case _:
             return lanes
 
 
-def _named_lanes(uses: Sequence[Use]) -> dict[RingEvent, dict[int, int]]:
-    """Events all of whose lanes are named by constants: their lanes, numbered without gaps."""
-    named: dict[RingEvent, dict[int, int] | None] = {}
-    for use in uses:
-        lanes = named.setdefault(use.event, {})
-        if isinstance(use.lane, int) and lanes is not None:
-            lanes[use.lane] = 0
-        else:
-            named[use.event] = None
-    return {
-        event: {lane: number for number, lane in enumerate(sorted(lanes))}
-        for event, lanes in named.items()
-        if lanes is not None
-    }
+def _named_lanes(uses: Sequence[Use]) -> dict[int, int] | None:
+    """The lanes of an event, numbered without gaps, if all are named by constants."""
+    lanes = {use.lane for use in uses if isinstance(use.lane, int)}
+    if any(isinstance(use.lane, Site) for use in uses):
+        return None
+    return {lane: number for number, lane in enumerate(sorted(lanes))}
 
 
 def _describe(group: RingGroup, event: RingEvent, lanes: int) -> PlannedEvent:

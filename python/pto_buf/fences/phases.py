@@ -105,7 +105,7 @@ def pipes_of(sites: Sequence[Site]) -> tuple[Pipe, ...]:
 
 def lane_is_known(lane: Site | int, span: Span, tree: Tree) -> bool:
     """Whether the slot index of a site depends on nothing that changes within the span, which the site is in."""
-    if isinstance(lane, int):
+    if isinstance(lane, int) or lane.path[-1].block == span.block:
         return True
     depth = next((depth for depth, step in enumerate(lane.path) if step.block == span.block), None)
     if depth is None:

@@ -11,7 +11,7 @@ from pto_buf.fences.global_order import watch
 from pto_buf.fences.ids import Ids
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.meetings import meetings
-from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
+from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool, in_conflict
 from pto_buf.fences.tree import Site, Step, Tree, build_tree, build_trees
 from pto_buf.fences.windows import Pair, Windows
 from pto_buf.hw import Pipe, Target
@@ -145,9 +145,11 @@ class _Order:
         fences = self.fenced[self.storage(site)]
         if fences.pairs is not None:  # accesses to an array wait pair by pair: none stands for another
             return site.op.key
-        return tuple(placed.phase.get(site.key) for placed in fences.rings)
+        return tuple([placed.phase.get(site.key) for placed in fences.rings])
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
+        if not in_conflict(earlier, later):
+            return False
         shared = tuple(step for step, also in zip(earlier.path, later.path, strict=False) if step == also)
         if not carried and self._in_other_slot(earlier, later, shared):
             return False

@@ -22,6 +22,7 @@ from pto_buf.hw import Pipe
 from pto_buf.slots.bounds import bounds
 from pto_buf.slots.flow import Flow, Origin, SiteKey
 from pto_buf.slots.program import Branch, SlotSet
+from pto_buf.slots.terms import Const
 
 
 class Reach:
@@ -100,12 +101,10 @@ class PoolFences:
         return tuple(pipe for pipe in Pipe if pipe in found)
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...], around: Sequence[int]) -> bool:
-        """Whether `later` conflicts with `earlier`, and no flag between them proves the earlier one complete.
+        """Whether no flag between two accesses in conflict proves the earlier one complete.
 
         `carried`: the loops whose back edge lies between. `around`: those around both, outermost first.
         """
-        if not (earlier.access.role.writes or later.access.role.writes) or apart(earlier, later):
-            return False
         if self.pairs is not None:
             carrier = next((loop for loop in around if loop in carried), -1)
             if Pair(earlier.op.key, later.op.key, carrier, crosses=False) not in self.pairs:
@@ -118,14 +117,16 @@ class PoolFences:
         return not any(placed.proves(earlier, later, carried, opens and placed.of_leases) for placed in self.rings)
 
 
-def apart(one: Site, other: Site) -> bool:
-    """Whether two accesses of one pool are known never to touch the same bytes of the same slot."""
+def in_conflict(one: Site, other: Site) -> bool:
+    """Whether one of two accesses of a pool may write what the other one touches."""
     left, right = one.access, other.access
-    if left.slots.key != right.slots.key:
+    if not (left.role.writes or right.role.writes):
         return False
-    if left.term != right.term and all(hasattr(term, "value") for term in (left.term, right.term)):
+    if left.slots.key != right.slots.key:
         return True
-    return (left.end is not None and left.end <= right.start) or (right.end is not None and right.end <= left.start)
+    if isinstance(left.term, Const) and isinstance(right.term, Const) and left.term.value != right.term.value:
+        return False
+    return (left.end is None or left.end > right.start) and (right.end is None or right.end > left.start)
 
 
 _UNPROVEN = "no proof was found for fences that have a lane for each slot"
@@ -283,7 +284,7 @@ def _contained(component: Component, tree: Tree, lanes: int) -> _Contained | Non
     found = tuple(stages(component.frame, component.sites, tree))
     lane = _lane_site(component)
     around = tree.loops_around(tree.blocks[component.frame].path)
-    if not all(lane_is_known(site, stage.span, tree) for stage in found for site in (lane, *stage.sites)):
+    if not all(lane_is_known(site, found[0].span, tree) for site in component.sites):
         return None
     return _Contained(component.frame, found, shape_of(found, lane, around), (lane, lanes))
 

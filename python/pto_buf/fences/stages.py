@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from pto_buf.fences.phases import pipes_of
-from pto_buf.fences.tree import Site, Span, Tree
+from pto_buf.fences.tree import Site, Span, Tree, span_in
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import Flow, SiteKey
 from pto_buf.slots.program import Op
@@ -25,12 +26,7 @@ class Stage:
 
     def part(self, pipe: Pipe) -> Span:
         """The items of the stage in which a pipe has work."""
-        items = [site.path[self._depth].item for site in self.sites if pipe in site.op.pipes]
-        return Span(self.span.block, min(items), max(items))
-
-    @property
-    def _depth(self) -> int:
-        return next(depth for depth, step in enumerate(self.sites[0].path) if step.block == self.span.block)
+        return span_in(self.span.block, [site for site in self.sites if pipe in site.op.pipes])
 
 
 def stages(block: int, sites: Sequence[Site], tree: Tree) -> list[Stage]:
@@ -54,13 +50,8 @@ def _by_item(block: int, sites: Sequence[Site]) -> Iterator[tuple[int, list[Site
     if not sites:
         return
     depth = next(depth for depth, step in enumerate(sites[0].path) if step.block == block)
-    group: list[Site] = []
-    for site in sites:
-        if group and group[-1].path[depth].item != site.path[depth].item:
-            yield group[-1].path[depth].item, group
-            group = []
-        group.append(site)
-    yield group[-1].path[depth].item, group
+    for item, group in groupby(sites, key=lambda site: site.path[depth].item):
+        yield item, list(group)
 
 
 def lease_groups(block: int, sites: Sequence[Site], flow: Flow) -> Iterator[list[Site]]:
