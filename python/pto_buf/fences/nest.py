@@ -20,11 +20,9 @@ Lane = tuple[Site | int, int]
 
 def shape_of(found: Sequence[Stage], lane: Site | int, around: tuple[int, ...]) -> Shape:
     """The shape of what goes through these stages, one behind the other, in each execution of their block."""
-    pieces = tuple(
-        Piece(number, pipe, stage.part(pipe), lane) for number, stage in enumerate(found) for pipe in stage.pipes
-    )
+    pieces = [Piece(number, pipe, stage.part(pipe), lane) for number, stage in enumerate(found) for pipe in stage.pipes]
     phase = {site.key: number for number, stage in enumerate(found) for site in stage.sites}
-    return Shape(tuple(stage.pipes for stage in found), pieces, phase, around)
+    return Shape(tuple([stage.pipes for stage in found]), tuple(pieces), phase, around)
 
 
 class Parts:

@@ -36,7 +36,7 @@ class Replay(Run):
 
     def _act(self, node: Node, actions: Sequence[Action]) -> None:
         for action in actions:
-            if not all(one.has(self.value(one.counter)) for one in action.once):
+            if action.once and not all(one.has(self.value(one.counter)) for one in action.once):
                 continue
             if action.rank is Rank.CLOSING:
                 self._close(node, action)

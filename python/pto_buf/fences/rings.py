@@ -167,13 +167,12 @@ def inner_uses(placed: Placed, home: Span, tree: Tree) -> dict[RingEvent, list[U
     if not inner:
         return inner
     puts, takes = _by_phase(placed, Half.ENTER), _by_phase(placed, Half.LEAVE)
-    for event in ring.events:
-        for put in puts.get((event.phase, event.src), ()):
-            inner[event].append(_use(event, Do.SET, put, lanes, home, tree))
+    for event, found in inner.items():
+        found += [_use(event, Do.SET, put, lanes, home, tree) for put in puts.get((event.phase, event.src), ())]
         for take in takes.get(((event.phase + 1) % len(ring.signature), event.dst), ()):
-            inner[event].append(_use(event, Do.WAIT, take, lanes, home, tree))
+            found.append(_use(event, Do.WAIT, take, lanes, home, tree))
             if take.early is not None:
-                inner[event].append(_late_use(event, take, take.early.closing, lanes, tree))
+                found.append(_late_use(event, take, take.early.closing, lanes, tree))
     for shape in placed.shapes:
         for use in _closing_uses(ring, shape, lanes, tree):
             inner[use.event].append(use)
@@ -254,26 +253,15 @@ def _within(block: int, outer: int, tree: Tree) -> bool:
 
 def _use(event: RingEvent, do: Do, piece: Piece, lanes: int, home: Span, tree: Tree) -> Use:
     first = do is Do.WAIT if piece.way is None else piece.way is Pass.BEFORE
-    node = tree.blocks[piece.span.block].nodes[piece.span.first if first else piece.span.last]
+    span, phase, way = piece.span, piece.phase, piece.way
+    node = tree.blocks[span.block].nodes[span.first if first else span.last]
     lane = constant_lane(piece.lane, lanes)
-    sets = int(do is Do.SET)
     if first:
-        order = (node.key, -2 if piece.way is not None else -1, piece.phase, sets)
+        order = (node.key, -2 if way is not None else -1, phase, int(do is Do.SET))
     else:
-        rank = 1 if piece.way is not None else 0 if piece.early is None else 3
-        order = (last_key(node), rank, piece.phase, sets)
-    return Use(
-        event,
-        do,
-        piece.phase,
-        node.key,
-        not first,
-        lane,
-        way=piece.way,
-        direct=piece.span.block == home.block,
-        order=order,
-        early=piece.early,
-    )
+        rank = 1 if way is not None else 0 if piece.early is None else 3
+        order = (last_key(node), rank, phase, int(do is Do.SET))
+    return Use(event, do, phase, node.key, not first, lane, None, way, span.block == home.block, order, piece.early)
 
 
 def pass_order(use: Use) -> tuple[int, bool]:
@@ -285,7 +273,8 @@ def constant_lane(lane: Site | int, lanes: int) -> Site | int:
     """The lane where it is known: a constant slot's, or the only one."""
     if isinstance(lane, int) or lanes == 1:
         return 0 if lanes == 1 else lane
-    return lane.access.term.value % lanes if isinstance(lane.access.term, Const) else lane
+    term = lane.access.term
+    return term.value % lanes if isinstance(term, Const) else lane
 
 
 def _lanes_of(uses: Sequence[Use]) -> Iterator[int]:

@@ -26,6 +26,8 @@ class Stage:
 
     def part(self, pipe: Pipe) -> Span:
         """The items of the stage in which a pipe has work."""
+        if self.pipes == (pipe,):
+            return self.span
         return span_in(self.span.block, [site for site in self.sites if pipe in site.op.pipes])
 
 
@@ -40,7 +42,8 @@ def stages(block: int, sites: Sequence[Site], tree: Tree) -> list[Stage]:
         alike = last is not None and not mixed and not last.mixed and writes == last.writes
         if last is not None and alike and (not writes or (pipes == last.pipes and len(pipes) == 1)):
             together = (*last.sites, *group)
-            found[-1] = Stage(together, Span(block, last.span.first, item), pipes_of(together), writes, False)
+            both = pipes if pipes == last.pipes else pipes_of(together)
+            found[-1] = Stage(together, Span(block, last.span.first, item), both, writes, False)
             continue
         found.append(Stage(tuple(group), Span(block, item, item), pipes, writes, mixed))
     return found

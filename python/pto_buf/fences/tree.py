@@ -145,16 +145,17 @@ def _trees(program: Program, part_of: Callable[[int], int], *, everything: bool)
 def _parts(nodes: Block, part_of: Callable[[int], int], everything: bool) -> dict[int, _Part]:
     found: dict[int, _Part] = {}
     for node in nodes:
-        inside = [_parts(block, part_of, everything) for block in inner_blocks(node)]
+        inside = () if isinstance(node, Op) else [_parts(block, part_of, everything) for block in inner_blocks(node)]
         if everything:
             numbers = (0,)
         elif isinstance(node, Op):
-            numbers = tuple(dict.fromkeys(part_of(access.slots.key) for access in node.accesses))
+            numbers = dict.fromkeys([part_of(access.slots.key) for access in node.accesses])
         else:
-            numbers = tuple(dict.fromkeys(number for one in inside for number in one))
+            numbers = dict.fromkeys([number for one in inside for number in one])
         for number in numbers:
-            part = found.setdefault(number, _Part([], nodes[0].key, nodes[-1].key))
-            part.nodes.append((node, tuple(one.get(number) or _Part([], -1, -1) for one in inside)))
+            if number not in found:
+                found[number] = _Part([], nodes[0].key, nodes[-1].key)
+            found[number].nodes.append((node, tuple([one.get(number) or _Part([], -1, -1) for one in inside])))
     return found
 
 
@@ -165,15 +166,13 @@ def _tree(body: _Part, part_of: Callable[[int], int], number: int) -> Tree:
 
     def enter(part: _Part, owner: Node | None, path: tuple[Step, ...]) -> int:
         key = len(blocks)
-        blocks.append(BlockInfo(key, tuple(node for node, _ in part.nodes), owner, path, part.first, part.last))
+        blocks.append(BlockInfo(key, tuple([node for node, _ in part.nodes]), owner, path, part.first, part.last))
         for item, (node, inside) in enumerate(part.nodes):
             here = (*path, Step(key, item))
             if isinstance(node, Op):
-                sites.extend(
-                    Site(SiteKey(node.key, index), node, access, here)
-                    for index, access in enumerate(node.accesses)
-                    if part_of(access.slots.key) == number
-                )
+                for index, access in enumerate(node.accesses):
+                    if part_of(access.slots.key) == number:
+                        sites.append(Site(SiteKey(node.key, index), node, access, here))
             elif inside:
                 inner[node.key] = tuple(enter(one, node, here) for one in inside)
         return key
@@ -198,11 +197,12 @@ def inner_blocks(node: Node) -> Iterator[Block]:
 
 def last_key(node: Node) -> int:
     """The key of the last node within `node`, itself included: behind it comes what is behind the node."""
-    while True:
+    while not isinstance(node, Op):
         inner = [block for block in inner_blocks(node) if block]
         if not inner:
-            return node.key
+            break
         node = inner[-1][-1]
+    return node.key
 
 
 def span_in(block: int, sites: Sequence[Site]) -> Span:

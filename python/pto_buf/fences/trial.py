@@ -56,7 +56,7 @@ class Trial(Run):
         self.needed: dict[int, None] = {}
         self.rivals: dict[tuple[int, ...], None] = {}
         self._done: _Clock = dict.fromkeys(Pipe, 0)
-        self._known: dict[Pipe, _Clock] = {pipe: dict.fromkeys(Pipe, 0) for pipe in Pipe}
+        self._known: dict[Pipe, _Clock] = {pipe: {} for pipe in Pipe}
         self._tokens: dict[tuple[int, int], _Token] = {}
         self._spot: dict[Pipe, list[_Edge]] = {pipe: [] for pipe in Pipe}
         """The waits of each pipe since its last operation or set."""
@@ -84,9 +84,9 @@ class Trial(Run):
     def op(self, op: Op, accesses: Sequence[tuple[Site, int]]) -> None:
         for pipe in op.pipes:
             self._close(pipe)
-            if self._known[pipe][pipe] < self._last[pipe]:
-                self.needed.update(dict.fromkeys(self._barriers.get(pipe, ())))
-            self._barriers[pipe] = []
+            barriers = self._barriers.pop(pipe, ())
+            if barriers and self._known[pipe].get(pipe, 0) < self._last[pipe]:
+                self.needed.update(dict.fromkeys(barriers))
             self._done[pipe] += 1
             self._last[pipe] = self._done[pipe]
 
@@ -118,9 +118,10 @@ class Trial(Run):
         if action.pipe is not None:
             self._barriers.setdefault(action.pipe, []).append(number)
             return
-        event = self.events[mark.event]
+        assert action.event is not None
+        event = self.events[action.event]
         lane = action.lane if isinstance(action.lane, int) else self.value(action.lane.access.term)
-        key = mark.event, lane if action.modulus is None else lane % action.modulus
+        key = action.event, lane if action.modulus is None else lane % action.modulus
         if action.waits:
             token = self._tokens.pop(key, None)
             if token is not None:
@@ -128,9 +129,9 @@ class Trial(Run):
             if event.dst is Pipe.S:  # it issues everything, so all that follows comes behind its waits
                 self._close(Pipe.S)
         else:
-            self._close(event.src)
-            known = self._known[event.src]
-            self._tokens[key] = _Token(number, (event.src, self._done[event.src]), dict(known), self.steps)
+            src = event.src
+            self._close(src)
+            self._tokens[key] = _Token(number, (src, self._done[src]), self._known[src].copy(), self.steps)
 
     def _meet(self, edge: _Edge) -> None:
         pair = edge.token.by, edge.waited
@@ -150,23 +151,24 @@ class Trial(Run):
             points.setdefault(edge.token.point, {})[edge.token.by] = None
             clocks[edge.token.point] = edge.token.clock
         for point, sets in points.items():
-            src, done = point
-            around = max(
-                (
-                    other[1] if other[0] is src else clock.get(src, -1)
-                    for other, clock in clocks.items()
-                    if other != point
-                ),
-                default=-1,
-            )
-            if max(known[src], around) >= done:
+            if known.get(point[0], 0) >= point[1] or _told(point, clocks):
                 continue
             if len(sets) == 1:
                 self.needed.update(sets)
             else:
                 self.rivals[tuple(sorted(sets))] = None
         for (src, done), clock in clocks.items():
-            for other, number in clock.items():
-                known[other] = max(known[other], number)
-            known[src] = max(known[src], done)
+            for other, number in (*clock.items(), (src, done)):
+                if number > known.get(other, 0):
+                    known[other] = number
         self._done[pipe] += 1
+
+
+def _told(point: _Point, clocks: Mapping[_Point, Mapping[Pipe, int]]) -> bool:
+    """Whether an edge from another one of these points tells as much. They come with what was known there."""
+    src, done = point
+    return any(
+        (other[1] if other[0] is src else clock.get(src, -1)) >= done
+        for other, clock in clocks.items()
+        if other != point
+    )
