@@ -33,7 +33,6 @@ class CanonicalizePass(ModulePass, Keeps):
         for function in functions(op):
             fold(function)
             remove_unused(function)
-            changed(function)
             _drop_dead_leases(function)
             _drop_unused_tiles(function)
 

@@ -12,6 +12,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import is_side_effect_free
 
 from pto_buf.dialect.ptobuf import SlotSelectOp
+from pto_buf.kept import changed
 from pto_buf.lowering.constants import Constants
 from pto_buf.slots.bounds import ANY
 from pto_buf.slots.forms import Atoms
@@ -28,14 +29,21 @@ def fold(function: FuncOp) -> None:
 
     Two values are equal if their linear forms are: `(i * 4 + 3) // 4` with `i` is, `i % 2` after `i & 1` too. Two
     slot_selects of one set with equal indices become one. Nothing is moved.
+
+    Calls `changed` for all but merging two slot_selects by one index: the slots that ops name are still those.
     """
     _Folding(function).block(function.body.block, _Known())
 
 
 def remove_unused(function: FuncOp) -> None:
-    """Erases ops without effect whose results nobody uses, and loops and branches that are left empty."""
+    """Erases ops without effect whose results nobody uses, and loops and branches that are left empty.
+
+    Calls `changed` if slot reasoning saw one of them.
+    """
     for op in reversed(list(ops_in(function))):
         if op.parent is not None and not any(result.first_use for result in op.results) and _is_idle(op):
+            if op.regions or (isinstance(op, SlotSelectOp) and op.held is not None):
+                changed(function)
             op.detach()
             op.erase()
 
@@ -76,6 +84,7 @@ class _Folding:
     """One walk over a function. Terms stay right while ops are replaced, since what replaces a value equals it."""
 
     def __init__(self, function: FuncOp):
+        self._function = function
         self._terms = IndexTerms(numbered(function), arguments=ANY)
         self._atoms = Atoms()
         self._constants = Constants(function)
@@ -147,6 +156,8 @@ class _Folding:
         if earlier is result:
             return op.next_op
         earlier.name_hint = earlier.name_hint or result.name_hint
+        if isinstance(op, SlotSelectOp) and cast(SlotSelectOp, earlier.owner).index is op.index:
+            return _replaced(op, [earlier])
         return self._erased(op, [earlier])
 
     # --- control flow ---
@@ -188,11 +199,16 @@ class _Folding:
         following = self._erased(op, [handed.get(value, value) for value in yielded])
         return following if first is last else first
 
-    @staticmethod
-    def _erased(op: Operation, values: Sequence[SSAValue]) -> Operation | None:
-        following = op.next_op
-        for result, value in zip(op.results, values, strict=True):
-            result.replace_all_uses_with(value)
-        op.detach()
-        op.erase()
-        return following
+    def _erased(self, op: Operation, values: Sequence[SSAValue]) -> Operation | None:
+        changed(self._function)
+        return _replaced(op, values)
+
+
+def _replaced(op: Operation, values: Sequence[SSAValue]) -> Operation | None:
+    """Erases the op and lets values stand for its results. Yields the op behind it."""
+    following = op.next_op
+    for result, value in zip(op.results, values, strict=True):
+        result.replace_all_uses_with(value)
+    op.detach()
+    op.erase()
+    return following

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
@@ -12,7 +13,8 @@ from pto_buf.dialect.table.row import Operand
 from pto_buf.dialect.tile_op import TileOp
 from pto_buf.dialect.types import PartitionViewType
 from pto_buf.fences.windows import Array, View, Window, Windows
-from pto_buf.slots.build import Built
+from pto_buf.kept import kept
+from pto_buf.slots.build import Built, build
 from pto_buf.slots.simplify import ZERO, apply
 from pto_buf.slots.terms import Fn, Term
 from pto_buf.tile import DTYPE_BITS
@@ -20,13 +22,22 @@ from pto_buf.tile import DTYPE_BITS
 
 def global_windows(built: Built) -> Windows:
     """Of each tile op what it touches of the arrays that any of them writes."""
-    found = all_windows(built)
+    return of_written(all_windows(built))
+
+
+def of_written(found: Windows) -> Windows:
+    """Those of the windows that are of arrays of which any is written."""
     written = {window.array.number for windows in found.values() for window in windows if window.writes}
     return {
-        key: kept
+        key: own
         for key, windows in found.items()
-        if (kept := tuple([window for window in windows if window.array.number in written]))
+        if (own := tuple([window for window in windows if window.array.number in written]))
     }
+
+
+def windows_of(function: FuncOp) -> Windows:
+    """As `all_windows`, from what is kept of the function."""
+    return all_windows(kept(function, build))
 
 
 def all_windows(built: Built) -> Windows:

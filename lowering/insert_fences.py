@@ -34,7 +34,7 @@ from pto_buf.hw import Pipe, Space, Target
 from pto_buf.kept import kept
 from pto_buf.lowering.constants import INDEX, Constants
 from pto_buf.lowering.fenced import IMPLIED, PLAIN, RETURNS, is_ordered, reserved_flags
-from pto_buf.lowering.global_windows import global_windows
+from pto_buf.lowering.global_windows import of_written, windows_of
 from pto_buf.lowering.hoisting import Hoisting, behind_last, computed_for, follows
 from pto_buf.lowering.lost_overlap import note_lost, tell_lost
 from pto_buf.lowering.verify_slots import verdict_of
@@ -82,7 +82,7 @@ def _fence(function: FuncOp, target: Target, by_source: bool) -> list[tuple[Plac
         target,
         Ids(reserved_flags(function, target), by_source),
         _IndexReach(built, hoisting),
-        global_windows(built),
+        of_written(kept(function, windows_of)),
         reduce=not is_ordered(function),
         plain=PLAIN in function.attributes,
     )

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from pto_buf.errors import Diagnostic, DiagnosticError, warn
 from pto_buf.kept import Keeps, kept
-from pto_buf.lowering.global_windows import all_windows
+from pto_buf.lowering.global_windows import windows_of
 from pto_buf.slots.build import build
 from pto_buf.slots.leases import Verdict, analyse
 from pto_buf.slots.strays import strays
@@ -43,9 +43,8 @@ class VerifySlotsPass(ModulePass, Keeps):
 
 def _strays(function: FuncOp) -> list[Diagnostic]:
     """The windows that leave their array in every run. Warns of those that do so if loops get that far."""
-    built = kept(function, build)
     wrong: list[Diagnostic] = []
-    for found in strays(built.program, all_windows(built)):
+    for found in strays(kept(function, build).program, kept(function, windows_of)):
         if found.sure:
             wrong.append(Diagnostic(str(found), found.op.place, kind="shape-or-dtype"))
         else:

@@ -18,9 +18,10 @@ _kept: ContextVar[dict[Operation, dict[object, Any]] | None] = ContextVar("_kept
 
 
 class Keeps:
-    """A pass that calls `changed` for every function in which it changes more than addresses.
+    """A pass that calls `changed` for every function in which it changes what others may have found out about it.
 
-    What was found out before any other pass is forgotten behind it.
+    That is more than addresses, and more than which of several equal selections of a slot an op names. What was found
+    out before any other pass is forgotten behind it.
     """
 
 

@@ -12,6 +12,8 @@ from xdsl.passes import ModulePass
 from pto_buf.frontend import kernels, read
 from pto_buf.hw import A2A3
 from pto_buf.kept import Keeps, changed, keeping, kept
+from pto_buf.lowering.canonicalize import CanonicalizePass
+from pto_buf.lowering.global_windows import all_windows, windows_of
 from pto_buf.lowering.pipeline import PipelineOptions, pipeline
 from pto_buf.lowering.verify_slots import verdict_of
 from pto_buf.passes import PassRun, available_passes, parse_passes, run_passes
@@ -55,6 +57,12 @@ KERNELS = {
     b = pl.load(x, [16, 0], [16, 128])
     c = pl.exp(b)
     pl.store(a, [0, 0], y)
+""",
+    "chosen again": """
+    ring = pl.create_tile_buffers(2, [16, 128], pl.FP32, pl.Mem.Vec)
+    for i in pl.range(4):
+        pl.tile.load_into(ring[0], x, [i * 16, 0], [16, 128])
+        pl.store(ring[0], [i * 16, 0], y)
 """,
     "decided": """
     for i in pl.range(4):
@@ -102,6 +110,7 @@ def compare_behind_each(module: ModuleOp, options: PipelineOptions) -> None:
                 found.sets,
             ), run.name
             assert kept(function, verdict_of) == analyse(found.program), run.name
+            assert kept(function, windows_of) == all_windows(found), run.name
             compared.append(run.name)
 
     run_passes(make_context(), module, passes[:fenced], after=compare)
@@ -177,6 +186,13 @@ class Other(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         pass
+
+
+@pytest.mark.parametrize(("name", "times"), [("chosen again", 1), ("taken up", 2), ("decided", 2), ("unread", 2)])
+def test_equal_choices_of_a_slot_become_one_without_a_change(name: str, times: int):
+    asked_of.clear()
+    run_passes(make_context(), ir(HEAD + KERNELS[name]), (Asks(), CanonicalizePass(), Asks()))
+    assert asked_of == ["k"] * times
 
 
 @pytest.mark.parametrize(("passes", "times"), [((Asks(), Asks()), 1), ((Asks(), Other(), Asks(), Asks()), 2)])

@@ -112,8 +112,8 @@ class Kernel:
     """A function before its loops are rewritten."""
 
     def __init__(self, func: FuncOp):
-        self.keys = {op: key for key, op in enumerate(func.walk())}
         self.built: Built = build(func)
+        self.keys = self.built.keys
         self.nodes = dict(_nodes(self.built.program.body))
         self.terms = IndexTerms(self.keys)
         self.private = private_loops(self.built.program)

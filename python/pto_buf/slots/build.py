@@ -24,7 +24,7 @@ from pto_buf.slots.names import effective
 from pto_buf.slots.program import Access, Block, Branch, Loop, Node, Op, Program, Release, SlotSet, While
 from pto_buf.slots.shapes import Shapes
 from pto_buf.source import place_of
-from pto_buf.walking import numbered
+from pto_buf.walking import ops_of
 
 STAGE_ATTRIBUTE = "ptobuf.stage"
 
@@ -33,11 +33,14 @@ STAGE_ATTRIBUTE = "ptobuf.stage"
 class Built:
     """A program, and where its parts are in the IR.
 
-    `ops` holds the IR op of every key: tile ops, releases, loops and branches. `indices` holds the SSA value of the
-    slot index of each access; a release's index stands at access 0. `sets` is by the key of the set.
+    `keys` numbers the function and the IR ops that its program sees: tile ops, releases, loops, branches and selections
+    that take up what a slot holds; so what changes between them changes no key. `ops` holds the first four by key.
+    `indices` holds the SSA value of the slot index of each access; a release's index stands at access 0. `sets` is by
+    the key of the set.
     """
 
     program: Program
+    keys: Mapping[Operation, int]
     ops: Mapping[int, Operation]
     indices: Mapping[SiteKey, SSAValue]
     sets: Mapping[int, AllocSlotsOp]
@@ -51,14 +54,21 @@ def build(func: FuncOp) -> Built:
     Raises DiagnosticError for what slot reasoning cannot follow: a slot or a tile that comes out of a branch or a
     loop in more than one place, an op that is not known to read or write the tiles it takes.
     """
-    builder = _Builder(target_of(func), numbered(func))
+    builder = _Builder(target_of(func), _keys(func))
     body = builder.block(func.body.block)
     if builder.problems:
         raise DiagnosticError(*builder.problems)
     checked = body if builder.takes_up else None
     program = Program(func.sym_name.data, tuple(builder.sets.values()), effective(body) if checked else body, checked)
     sets = {slots.key: cast(AllocSlotsOp, op) for op, slots in builder.sets.items()}
-    return Built(program, builder.ops, builder.indices, sets, builder.terms)
+    return Built(program, builder.keys, builder.ops, builder.indices, sets, builder.terms)
+
+
+def _keys(func: FuncOp) -> Mapping[Operation, int]:
+    """The function itself, and the ops that its program sees, in the order of the text."""
+    kinds = (FuncOp, SlotOp, ReleaseOp, SlotSelectOp, scf.ForOp, scf.IfOp, scf.WhileOp)
+    seen = (op for op in ops_of(func, *kinds) if not isinstance(op, SlotSelectOp) or op.held is not None)
+    return {op: number for number, op in enumerate(seen)}
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """A kernel as slot reasoning sees it: structured control flow around accesses to slots. No IR.
 
-Built from the `ptobuf` dialect by `pto_buf.slots.build`; `key` fields number the IR ops in program order, so that a
-pass can find its way back.
+Built from the `ptobuf` dialect by `pto_buf.slots.build`; `key` fields number the IR ops that it is built of in program
+order, so that a pass can find its way back.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from pto_buf.dialect.table.row import Role
@@ -43,8 +43,8 @@ class Access:
     """First byte within the slot."""
     end: int | None = None
     """Behind the last byte; None for the whole slot."""
-    place: Place | None = None
-    """Where the slot is chosen."""
+    place: Place | None = field(default=None, compare=False)
+    """Where the slot is chosen. Accesses that differ in it alone are equal: one of equal choices is as good."""
     written: int | None = None
     """Of the op named by `lease`, the access that left the value; None if it left one only."""
     held: int | None = None
@@ -78,8 +78,8 @@ class Release:
     term: Term
     lease: int | None
     place: Place | None
-    chosen: Place | None = None
-    """Where the slot is chosen."""
+    chosen: Place | None = field(default=None, compare=False)
+    """Where the slot is chosen, as of an access."""
     written: int | None = None
     """Of the op named by `lease`, the access that left the value; None if it left one only."""
 
