@@ -1,7 +1,7 @@
 """Writes small `pto` kernels for tests: index expressions in Python, one method for each op."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -321,10 +321,17 @@ class Kernel:
         self._values[-1][carried] = result
 
     @contextmanager
-    def repeat(self, name: str, start: str | int, condition: str, after: str) -> Iterator[None]:
-        """A while loop over a number that starts so, is asked the condition, and becomes `after`."""
+    def repeat(
+        self, name: str, start: str | int, condition: str, after: str, reads: Mapping[str, str] | None = None
+    ) -> Iterator[None]:
+        """A while loop over a number that starts so, is asked the condition, and becomes `after`.
+
+        `reads`: numbers of the table that the condition is about too, by where they are.
+        """
         first, value, passed, result = self.index(start), self._name(), self._name(), self._name()
         with self._block(f"{result} = scf.while ({value} = {first}) : (index) -> index {{", {name: value}):
+            for word, offset in (reads or {}).items():
+                self.read(word, offset)
             self._emit(f"scf.condition({self.index(condition)}) {value} : index")
         self._lines.pop()
         with self._block("} do {", {name: passed}):

@@ -82,7 +82,6 @@ def test_cores_that_load_one_element_go_one_way(name: str):
 OTHER = {
     "next-element": {"give": "i", "take": "i + 1"},
     "fixed-and-not": {"give": "i", "take": "0"},
-    "of-each-vector-core": {"give": "0", "take": "sub"},
     "of-each-vector-core-in-turn": {"give": "i", "take": "i + sub"},
     "stored-there": {"give": "i", "take": "i", "stored": "i"},
     "stored-elsewhere": {"give": "0", "take": "0", "stored": "m"},

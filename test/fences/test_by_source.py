@@ -102,6 +102,21 @@ def test_of_a_run_that_is_asked_for_only_its_ids_count():
     assert check(function, trips={"n": 7}, flags_by_source=True).status is Status.WRONG
 
 
+@pytest.mark.parametrize("event, status", [("V>MTE3", Status.INCOMPLETE), ("V>MTE2", Status.PROVEN)])
+def test_an_id_that_is_not_worked_out_may_be_shared(event: str, status: Status):
+    kernel = Kernel("n")
+    with kernel.when("n < 3"):
+        kernel.fence("V>MTE2", "n")
+    kernel.fence(event, 7)
+    kernel.barrier()
+    function = function_of(kernel.text())
+    assert check(function).status is Status.PROVEN
+    verdict = check(function, flags_by_source=True)
+    assert (verdict.status, verdict.findings) == (status, ())
+    words = "the event id of flag <PIPE_V>, <PIPE_MTE2> at line " if status is Status.INCOMPLETE else ""
+    assert verdict.reason.startswith(words)
+
+
 def test_the_command_lines_take_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     source, out = tmp_path / "kernel.mlir", tmp_path / "kernel.pto"
     source.write_text(two_ways(5).text())

@@ -7,18 +7,20 @@ from typing import Any
 
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IndexType, UnitAttr
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from pto_buf.called import with_calls_written_out
 from pto_buf.check.arrays import Arrays
-from pto_buf.check.elements import settle_loads
 from pto_buf.check.hidden import settle_hidden
+from pto_buf.check.loads import settle_loads
 from pto_buf.check.memory import Memory
 from pto_buf.check.numbers import term_of, width_of
+from pto_buf.check.operations import Operations, is_scalar
 from pto_buf.check.program import (
     Assign,
     Branch,
     Code,
+    Element,
     End,
     Enter,
     Fresh,
@@ -78,6 +80,7 @@ class _Builder:
         self._loops = 0
         self._visits: dict[type[Operation], Callable[[Any], None]] = {}
         self._memory = Memory(self._terms)
+        self._operations = Operations(self._terms)
         self._arrays = Arrays(self._terms, self._element)
 
     # --- the whole ---
@@ -96,6 +99,7 @@ class _Builder:
                 self._terms[argument] = var
                 arguments.append((number, var))
             else:
+                self._operations.argument(argument)
                 self._memory.argument(argument, number, self._extent)
         codes = tuple(self._codes(block))
         return Program(
@@ -195,8 +199,8 @@ class _Builder:
             return
         self._code += done
         for result in op.results:
-            if width_of(result.type) is not None and result not in self._terms:
-                self._terms[result] = self._unknown(op, result)
+            if is_scalar(result.type) and result not in self._terms:
+                self._terms[result] = self._unknown(op, result, self._memory.loaded(op))
 
     def _query(self, op: BlockQueryOp) -> None:
         """Numbers that the launch gives; they are the same wherever they are asked for."""
@@ -214,15 +218,18 @@ class _Builder:
             self._memory.choose(op)
             return
         for result in op.results:
-            if width_of(result.type) is not None:
-                value = term_of(op, [self._terms.get(operand) for operand in op.operands])
-                self._terms[result] = self._worked_out(op, result) if value is None else value
+            if width_of(result.type) is None:
+                self._operations.define(result)
+                continue
+            value = term_of(op, [self._terms.get(operand) for operand in op.operands])
+            self._terms[result] = self._worked_out(op, result) if value is None else value
 
-    def _worked_out(self, op: Operation, result: SSAValue) -> Term:
+    def _worked_out(self, op: Operation, result: OpResult) -> Term:
         """What nothing is known of: made here, unless the same value was made before or does not change in a run."""
         first = self._same.of(result)
         if result not in self._same.fixed:
-            return self._unknown(op, result) if first is result else self._terms[first]
+            new = first is result
+            return self._unknown(op, result, self._operations.define(result)) if new else self._terms[first]
         if first not in self._fixed:
             self._fixed[first] = self._variable(result.name_hint or op.name, Kind.FIXED, result.type, op)
         return self._fixed[first]
@@ -231,9 +238,11 @@ class _Builder:
     def _same(self) -> SameValues:
         return same_values(self._function)
 
-    def _unknown(self, op: Operation, result: SSAValue) -> Var:
+    def _unknown(self, op: Operation, result: SSAValue, element: Element | None = None) -> Var:
         var = self._variable(result.name_hint or op.name, Kind.UNKNOWN, result.type, op)
-        self._code.append(Fresh(self._site(op), var, self._memory.loaded(op)))
+        if element is not None:
+            element = replace(element, boolean=self._variables[var.key].boolean)
+        self._code.append(Fresh(self._site(op), var, element))
         return var
 
     def _tile_op(self, op: TileOp) -> None:

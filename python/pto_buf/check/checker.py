@@ -6,7 +6,7 @@ from dataclasses import replace
 from xdsl.dialects import func
 
 from pto_buf.check.build import build
-from pto_buf.check.by_source import shared_ids
+from pto_buf.check.by_source import SharedIds, shared_ids
 from pto_buf.check.concrete import check_run, data_dependent, open_arguments
 from pto_buf.check.findings import Finding, RunValues, Status, Verdict
 from pto_buf.check.model import Model, model_of
@@ -37,7 +37,8 @@ def check(
 ) -> Verdict:
     """Judges a kernel: for every run, or for those in which the named arguments have the given values.
 
-    With `flags_by_source` an id that a source uses for two destinations is wrong, too.
+    With `flags_by_source` an id that a source uses for two destinations is wrong, too; one that is not worked out, so
+    that it may be such a one, leaves the verdict incomplete.
 
     Raises DiagnosticError for an op that the checker does not know, UsageError for an argument that is not there.
     """
@@ -45,8 +46,15 @@ def check(
     model = model_of(target or target_of(function), entry=program.entry, global_raw=global_raw)
     given = arguments_by_name(program, {**(trips or {}), **(scalars or {})})
     verdict = _verdict(program, model, given)
-    shared = shared_ids(with_values(program, given)) if flags_by_source else ()
-    return replace(verdict, status=Status.WRONG, findings=(*verdict.findings, *shared)) if shared else verdict
+    return _with_shared(verdict, shared_ids(with_values(program, given))) if flags_by_source else verdict
+
+
+def _with_shared(verdict: Verdict, shared: SharedIds) -> Verdict:
+    if shared.found:
+        return replace(verdict, status=Status.WRONG, findings=(*verdict.findings, *shared.found))
+    if shared.open and verdict.status is Status.PROVEN:
+        return replace(verdict, status=Status.INCOMPLETE, reason="; ".join(shared.open[:3]), assumptions=())
+    return verdict
 
 
 def _verdict(program: Program, model: Model, given: Mapping[int, int]) -> Verdict:

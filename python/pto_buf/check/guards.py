@@ -24,6 +24,19 @@ def guards_of(code: Sequence[Instruction]) -> list[tuple[Term, ...]]:
     return around
 
 
+def branches_around(code: Sequence[Instruction]) -> list[tuple[int, ...]]:
+    """For each instruction, the branches under which it stands, the innermost last."""
+    around: list[tuple[int, ...]] = [()] * len(code)
+    stack: list[tuple[int, int]] = []
+    for at, one in enumerate(code):
+        while stack and stack[-1][0] <= at:
+            stack.pop()
+        around[at] = tuple(branch for _, branch in stack)
+        if isinstance(one, Branch):
+            stack.append((arms_of(code, at)[1].stop, at))
+    return around
+
+
 def arms_of(code: Sequence[Instruction], at: int) -> tuple[range, range]:
     """The instructions that stand under the branch at `at`: where its condition holds, and where it does not."""
     one = code[at]

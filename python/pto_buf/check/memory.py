@@ -132,7 +132,7 @@ class Memory:
                 element, one = self._element(op), (const(1),)
                 assert isinstance(op.ptr.type, PtrType)
                 size = DTYPE_BITS[op.ptr.type.data.dtype] // 8
-                window = Window(element.argument, element.name, element.at, one, one, (const(0),), one, size)
+                window = Window(element.table, element.name, element.at[0], one, one, (const(0),), one, size)
                 stores = isinstance(op, StoreScalarOp)
                 return [Run(site, (Pipe.S,), (Touch(window, not stores, stores),))]
             case GetTensorViewDimOp() | GetTensorViewStrideOp():
@@ -150,7 +150,7 @@ class Memory:
 
     def _element(self, op: LoadScalarOp | StoreScalarOp) -> Element:
         pointer = self._pointer(op.ptr, op)
-        return Element(pointer.argument, pointer.name, add(pointer.base, self._terms[op.offset]))
+        return Element(pointer.argument, pointer.name, (add(pointer.base, self._terms[op.offset]),))
 
     def _ask_view(self, op: GetTensorViewDimOp | GetTensorViewStrideOp) -> None:
         view, dim = self._views.get(op.view), constant_of(self._terms[op.dim])

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pto_buf.check.clocks import number_of
-from pto_buf.check.guards import arms_of
+from pto_buf.check.guards import branches_around
 from pto_buf.check.knowledge import Line
 from pto_buf.check.model import Model
 from pto_buf.check.program import Await, Branch, Instruction, Signal
@@ -18,15 +18,11 @@ CORE_SIGNAL_IDS = max(CORE_SIGNALS.values())
 
 def enclosing(code: Sequence[Instruction]) -> list[tuple[Term, ...]]:
     """For each instruction, the conditions under which it stands."""
-    around: list[tuple[Term, ...]] = [()] * len(code)
-    stack: list[tuple[int, Term]] = []
-    for at, one in enumerate(code):
-        while stack and stack[-1][0] <= at:
-            stack.pop()
-        around[at] = tuple(dict.fromkeys(condition for _, condition in stack))
-        if isinstance(one, Branch):
-            stack.append((arms_of(code, at)[1].stop, one.condition))
-    return around
+    found: list[tuple[Term, ...]] = []
+    for branches in branches_around(code):
+        around = [code[at] for at in branches]
+        found.append(tuple(dict.fromkeys(one.condition for one in around if isinstance(one, Branch))))
+    return found
 
 
 def lines_of(whole: Whole, values: ValueSets, model: Model) -> dict[Line, list[int]]:

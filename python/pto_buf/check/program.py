@@ -29,11 +29,16 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Element:
-    """Element `at` of the global array behind an argument."""
+    """What a table holds at some numbers: always the same, which is not known.
 
-    argument: int
+    A table is the global array behind an argument, which is its number; or an operation of which nothing is known but
+    what it is made of, with a number below 0. A `boolean` element is 0 or 1.
+    """
+
+    table: int
     name: str
-    at: Term
+    at: tuple[Term, ...]
+    boolean: bool = False
 
 
 @dataclass(frozen=True)
@@ -180,6 +185,11 @@ class Fresh:
     site: Site
     var: Var
     element: Element | None = None
+
+    @property
+    def loads(self) -> bool:
+        """Whether it is an element of an array."""
+        return self.element is not None and self.element.table >= 0
 
 
 @dataclass(frozen=True, slots=True)

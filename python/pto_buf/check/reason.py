@@ -81,6 +81,8 @@ class Reason:
             case Fn.DIVS | Fn.DIVU | Fn.FLOORDIV | Fn.SHRS | Fn.SHRU:
                 low = ranges[0][0]
                 return (0, ranges[0][1]) if low is not None and low >= 0 else EVERYTHING
+            case Fn.ELEMENT:
+                return (0, 1) if term.width == 1 else EVERYTHING
             case _:
                 return (0, 1) if term.fn in _BOOLEAN else EVERYTHING
 
@@ -185,7 +187,7 @@ class Reason:
 
     def _one_of_few(self, term: Node) -> int | None:
         low, high = self.range(term)
-        if low is None or high is None or high - low >= MOST_VALUES:
+        if term.fn is Fn.ELEMENT or low is None or high is None or high - low >= MOST_VALUES:
             return None
         return next((value for value in range(low, high) if self._outcome(is_value(term, value))), high)
 

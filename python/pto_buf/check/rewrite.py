@@ -58,7 +58,7 @@ class Rewriter:
                 same = all(new is old for new, old in zip(touches, one.touches, strict=True))
                 return one if same else replace(one, touches=touches)
             case Fresh(element=Element() as element):
-                return replace(one, element=replace(element, at=term(element.at)))
+                return replace(one, element=replace(element, at=tuple(map(term, element.at))))
             case Enter() | Next() | Leave():
                 return replace(one, loop=self._loop(one.loop))
             case _:

@@ -64,16 +64,20 @@ def always_zero(var: Var, occurrence: int) -> int:
     return 0
 
 
+Index = tuple[int, tuple[int, ...]]
+"""The number of a table, and where in it."""
+
+
 @dataclass(frozen=True)
 class Choice:
     """One run: arguments by variable key, and how data-dependent values come out.
 
-    `elements` are those of arrays that are only read, by argument and index; others come out too, when first loaded.
+    `elements` are those of tables, by number and index; others come out too, when first looked up.
     """
 
     arguments: Mapping[int, int]
     outcome: Outcome = always_zero
-    elements: Mapping[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    elements: Mapping[Index, int] = field(default_factory=dict["Index", int])
     outcome_values: tuple[tuple[str, int], ...] = ()
     """The same, for people."""
 
@@ -117,12 +121,11 @@ class _Loads:
         self.outcome = choice.outcome
         self._elements = dict(choice.elements)
 
-    def element(self, var: Var, argument: int, at: int) -> int:
+    def element(self, var: Var, index: Index) -> int:
         """An element that a variable takes; a new one comes out by how many are known."""
-        key = argument, at
-        if key not in self._elements:
-            self._elements[key] = self.outcome(var, len(self._elements))
-        return self._elements[key]
+        if index not in self._elements:
+            self._elements[index] = self.outcome(var, len(self._elements))
+        return self._elements[index]
 
 
 class _Walker:
@@ -197,7 +200,7 @@ class _Walker:
 
     def _fresh(self, one: Fresh) -> int:
         if one.element is not None:
-            return self._loads.element(one.var, one.element.argument, self._value(one.element.at))
+            return self._loads.element(one.var, (one.element.table, tuple(map(self._value, one.element.at))))
         occurrence = self._made.get(one.var.key, 0)
         self._made[one.var.key] = occurrence + 1
         return self._loads.outcome(one.var, occurrence)

@@ -39,7 +39,7 @@ class Fn(StrEnum):
     TRUNC = "trunc"
     ZEXT = "zext"
     ELEMENT = "element"
-    """Of the global array with a number, at an index: whatever it holds, and always the same. Never worked out."""
+    """Of the table with a number, at some numbers: whatever it holds, and always the same. Never worked out."""
 
 
 class DivisionError(Exception):

@@ -184,7 +184,8 @@ class ValueSets:
         if term.fn is Fn.SELECT:
             yes, no = self.of(term.args[1]), self.of(term.args[2])
             return None if yes is None or no is None else yes | no
-        return frozenset({0, 1}) if term.fn in (Fn.EQ0, Fn.LE0, Fn.ULT, Fn.NOT) else None
+        boolean = term.width == 1 if term.fn is Fn.ELEMENT else term.fn in (Fn.EQ0, Fn.LE0, Fn.ULT, Fn.NOT)
+        return frozenset({0, 1}) if boolean else None
 
     def _least(self, left: Term, right: Term) -> Values:
         """The smaller of a number that is not below some other one, and of one of a few."""

@@ -45,14 +45,18 @@ class Whole:
 
 def one_core(program: Program, number: int = 0) -> Whole:
     """One of the codes by itself."""
-    program = with_elements(program)
     code = program.codes[number]
-    return Whole(replace(program, codes=(code,)), code, (0,), (code.core,))
+    return _named(replace(program, codes=(code,)), (0,), (code.core,))
 
 
 def whole_block(program: Program) -> Whole:
     """The cube core and the vector cores of a mixed kernel: two of these if the program asks which one it is."""
-    return _Merger(with_elements(program)).merge()
+    return _Merger(program).merge()
+
+
+def _named(program: Program, starts: tuple[int, ...], kinds: tuple[Core | None, ...]) -> Whole:
+    program = with_elements(program)
+    return Whole(program, program.codes[0], starts, kinds)
 
 
 class _Merger:
@@ -74,7 +78,7 @@ class _Merger:
                 self._add(code, number, vectors)
         code = Code(None, tuple(self._instructions))
         merged = replace(program, variables=tuple(self._variables), codes=(code,))
-        return Whole(merged, code, tuple(starts), tuple(kinds))
+        return _named(merged, tuple(starts), tuple(kinds))
 
     def _add(self, code: Code, number: int, vectors: int) -> None:
         program = self._program

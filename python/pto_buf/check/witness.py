@@ -2,12 +2,31 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import combinations, islice
 
 from pto_buf.check.alarms import Entry, Kept, Took, Trail, Went
 from pto_buf.check.prepare import Prepared, undefined
 from pto_buf.check.program import Assign, Branch, Element, Fresh, Jump, Kind, Meet, VarInfo
-from pto_buf.check.run import Choice
-from pto_buf.check.terms import DivisionError, Fn, Node, Sum, Term, Var, evaluate, negate, substitute, variables
+from pto_buf.check.run import Choice, Index
+from pto_buf.check.terms import (
+    DivisionError,
+    Fn,
+    Node,
+    Sum,
+    Term,
+    Var,
+    add,
+    apply,
+    const,
+    constant_of,
+    equal,
+    evaluate,
+    negate,
+    sub,
+    substitute,
+    variables,
+)
 from pto_buf.check.whole import Whole
 
 FEW_TRIED, MOST_TRIED = 300, 20_000
@@ -18,6 +37,10 @@ _PARTS = (1.0, 0.7, 0.5, 0.35, 0.2, 0.1)
 
 _WIDEST = 48
 """How far above its lowest possible value an argument is tried."""
+
+
+_MOST_PAIRS = 10_000
+"""Of elements of one table, for which it is asked whether they are the same one."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +72,7 @@ def witnesses(prepared: Prepared, whole: Whole, trail: Trail, tried: int = MOST_
 
 def _choice(prepared: Prepared, path: _Path, tried: int) -> Choice | None:
     symbols = _symbols(prepared, path)
-    values = _solve(path.conditions, symbols, tried)
+    values = _solve((*path.conditions, *_agreed(path.elements)), symbols, tried)
     if values is None:
         return None
     infos = prepared.program.variables
@@ -58,12 +81,13 @@ def _choice(prepared: Prepared, path: _Path, tried: int) -> Choice | None:
     asked = {var.key for condition in path.conditions for var in variables(condition)}
     said = {path.made[key]: values[key] for key in path.made if key in asked}
     named = tuple((_made_words(infos[key], number), value) for (key, number), value in sorted(said.items()))
-    elements: dict[tuple[int, int], int] = {}
+    elements: dict[Index, int] = {}
     for key, element in path.elements.items():
         at = _index(element, values)
         if at is not None:
-            elements[element.argument, at] = values[key]
-            named += ((f"{element.name}[{at}]", values[key]),) if key in asked else ()
+            elements[element.table, at] = values[key]
+            where = ", ".join(map(str, at))
+            named += ((f"{element.name}[{where}]", values[key]),) if key in asked else ()
 
     def outcome(var: Var, occurrence: int) -> int:
         return outcomes.get((var.key, occurrence), 0)
@@ -71,10 +95,24 @@ def _choice(prepared: Prepared, path: _Path, tried: int) -> Choice | None:
     return Choice(arguments, outcome, elements, named)
 
 
-def _index(element: Element, values: Mapping[int, int]) -> int | None:
+def _agreed(elements: Mapping[int, Element]) -> Iterator[Term]:
+    """That elements of one table are the same where their indices are, as far as these may be."""
+    by_table: dict[int, list[tuple[int, Element]]] = {}
+    for key, one in elements.items():
+        by_table.setdefault(one.table, []).append((key, one))
+    pairs = (pair for known in by_table.values() for pair in combinations(known, 2))
+    for (key, one), (other_key, other) in islice(pairs, _MOST_PAIRS):
+        gaps = [sub(mine, theirs) for mine, theirs in zip(one.at, other.at, strict=True)]
+        if any(constant_of(gap) for gap in gaps):
+            continue
+        apart = reduce(partial(apply, Fn.OR), [negate(equal(gap, const(0))) for gap in gaps], const(0))
+        yield apply(Fn.OR, apart, equal(Var(key, one.name), Var(other_key, other.name)))
+
+
+def _index(element: Element, values: Mapping[int, int]) -> tuple[int, ...] | None:
     """None for one that no run gets to."""
     try:
-        return evaluate(element.at, values)
+        return tuple(evaluate(term, values) for term in element.at)
     except DivisionError:
         return None
 
@@ -111,6 +149,7 @@ class _Player:
         self.made: dict[int, tuple[int, int]] = {}
         infos = prepared.program.variables
         self.elements = {info.var.key: info.element for info in infos if info.kind is Kind.FIXED and info.element}
+        self._tables = {info.element.table: info.element for info in infos if info.element}
         self._symbols: dict[Node, Var] = {}
         """For elements."""
 
@@ -152,7 +191,7 @@ class _Player:
             case Jump():
                 self._ats[core] = one.target
             case Assign():
-                self._env.update([(var.key, self._assigned(var, term)) for var, term in one.pairs])
+                self._env.update([(var.key, self._assigned(term)) for var, term in one.pairs])
             case Fresh():
                 key = one.var.key
                 symbol = self._env[key] = self._new(one.var.name)
@@ -163,15 +202,30 @@ class _Player:
             case _:
                 pass
 
-    def _assigned(self, var: Var, term: Term) -> Term:
+    def _assigned(self, term: Term) -> Term:
         value = substitute(term, self._env)
+        looks_up = isinstance(value, Node) and value.fn is Fn.ELEMENT
+        return self._looked_up(value) if looks_up else value
+
+    def _looked_up(self, term: Term) -> Term:
+        """The term with a symbol for each element in it."""
+        if isinstance(term, Var):
+            return term
+        if isinstance(term, Sum):
+            total: Term = const(term.const)
+            for atom, factor in term.parts:
+                total = add(total, self._looked_up(atom), factor)
+            return total
+        args = [undefined(self._prepared, self._looked_up(arg)) for arg in term.args]
+        value = apply(term.fn, *args, width=term.width)
         if not isinstance(value, Node) or value.fn is not Fn.ELEMENT:
             return value
         if value not in self._symbols:
-            element = self._prepared.program.variables[var.key].element
-            assert element is not None
-            symbol = self._symbols[value] = self._new(element.name)
-            self.elements[symbol.key] = replace(element, at=undefined(self._prepared, value.args[1]))
+            table = constant_of(args[0])
+            assert table is not None
+            one = self._tables[table]
+            symbol = self._symbols[value] = self._new(one.name)
+            self.elements[symbol.key] = replace(one, at=tuple(args[1:]))
         return self._symbols[value]
 
     def _new(self, name: str) -> Var:
@@ -192,7 +246,8 @@ def _symbols(prepared: Prepared, path: _Path) -> list[_Symbol]:
             low = 0 if info.kind is Kind.ARGUMENT or info.boolean else -_WIDEST // 2
             found.append(_bounded(key, low, 1 if info.boolean else None, path.conditions))
     made = {key: infos[variable].boolean for key, (variable, _) in path.made.items()}
-    for key, boolean in {**made, **{key: False for key in path.elements if key >= len(infos)}}.items():
+    looked_up = {key: one.boolean for key, one in path.elements.items() if key >= len(infos)}
+    for key, boolean in {**made, **looked_up}.items():
         found.append(_bounded(key, 0 if boolean else -_WIDEST // 2, 1 if boolean else None, path.conditions))
     return found
 
