@@ -58,6 +58,18 @@ def chosen(kernel: Kernel, condition: str = "i > m", yes: str = "i - m", no: str
 
 
 @contextmanager
+def summed(kernel: Kernel, step: str = "j", trips: str = "m", start: str = "i - n") -> Iterator[None]:
+    """At an index that a loop makes of a chosen one."""
+    with kernel.loop("i", 0, "n"):
+        kernel.choose("q", "i > n", start, "i")
+        with kernel.carrying("j", 0, trips, "c", "q", f"c + {step}"):
+            pass
+        kernel.read("v", "c")
+        with kernel.when("v > 0"):
+            yield
+
+
+@contextmanager
 def asked(kernel: Kernel, condition: str = "unknown(z)", of: str = "i") -> Iterator[None]:
     with kernel.loop("i", 0, "n"):
         kernel.read("v", "i")
@@ -102,6 +114,7 @@ SAME: dict[str, tuple[Turns, Turns]] = {
     "chosen-by-an-element": (partial(chosen, condition="v > 1"), partial(chosen, condition="v > 1")),
     "chosen-elements": (partial(chosen, yes="v"), partial(chosen, yes="v")),
     "chosen-by-floats": (partial(chosen, condition="unknown(i)"), partial(chosen, condition="unknown(i)")),
+    "summed": (summed, summed),
     "floats": (asked, asked),
     "floats-of-elements": (partial(asked, condition="unknown(v)"), partial(asked, condition="unknown(v)")),
 }
@@ -124,6 +137,8 @@ OTHER: dict[str, tuple[Turns, Turns]] = {
     "chosen-condition": (chosen, partial(chosen, condition="i > 1")),
     "chosen-elements": (partial(chosen, yes="v"), partial(chosen, yes="v + 1")),
     "chosen-by-floats": (partial(chosen, condition="unknown(i)"), partial(chosen, condition="unknown(m)")),
+    "summed-in-other-steps": (summed, partial(summed, step="1")),
+    "summed-in-more-trips": (summed, partial(summed, trips="n")),
     "floats": (asked, partial(asked, condition="unknown(n)")),
     "floats-of-elements": (partial(asked, condition="unknown(v)"), asked),
 }
@@ -137,6 +152,12 @@ def test_cores_that_may_ask_something_else(name: str):
     for finding in verdict.findings:
         assert finding.choice is not None
         assert finding.key in {other.key for other in check_run(program, MODEL, finding.choice).findings}
+
+
+def test_another_comparison_is_another_question():
+    cube, vector = handed_over(asked, asked).split("pto.section.vector")
+    text = f"{cube}pto.section.vector{vector.replace('cmpf olt', 'cmpf ole')}"
+    assert prove(program_of(text), MODEL).status is Status.WRONG
 
 
 OWN: dict[str, tuple[Turns, Turns]] = {

@@ -9,7 +9,7 @@ from pto_buf.check.model import Model
 from pto_buf.check.program import Program
 from pto_buf.check.prove import Prover, provers
 from pto_buf.check.replay import Replay
-from pto_buf.check.whole import Whole, one_core, whole_block
+from pto_buf.check.whole import one_core, whole_block
 
 VERSION = 3
 
@@ -48,11 +48,12 @@ def check_certificate(program: Program, model: Model, data: Json) -> str:
     else:
         alone = [Prover(program, model, one_core(program, number)) for number in range(len(program.codes))]
         between = len(data["parts"]) == len(alone) + 1
-        block: Whole | None = whole_block(program)
-        if data["parts"][-1]["in_step"]:
-            block = in_step(block)
-            if block is None:
-                return "no loops of its cores run alike"
+        block, joined = whole_block(program), data["parts"][-1]["in_step"]
+        if joined:
+            joint = next((one for one in in_step(block) if one.in_step == joined), None)
+            if joint is None:
+                return "not so many loops of its cores run alike"
+            block = joint
         expected = [*(alone if between else []), Prover(program, model, block, only_between=between)]
     if len(data["parts"]) != len(expected):
         return "a part of the proof is missing"

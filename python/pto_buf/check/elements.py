@@ -6,7 +6,7 @@ that run alike on several cores carry their elements alike as well. An index is 
 branches choose, by their conditions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pto_buf.check.guards import arms_of
@@ -34,17 +34,17 @@ _Key = tuple[int, tuple[Term, ...]]
 """A table and an index."""
 
 
-def with_elements(program: Program) -> Program:
-    """The program with variables for elements instead of loads, as far as loops set what their indices are made of."""
-    if not any(isinstance(one, Fresh) and one.element for code in program.codes for one in code.instructions):
-        return program
+def with_elements(program: Program) -> tuple[Program, Mapping[int, Term]]:
+    """The program with variables for elements instead of loads, as far as loops set what their indices are made of.
+
+    And what variables that branches choose are, by key, over such as are fixed or set by loops.
+    """
     namer = _Namer(program)
     codes = [namer.code(code) for code in program.codes]
-    if not namer.named:
-        return program
     instead = namer.instead
     rewriter = Rewriter(lambda term: substitute(term, instead))
-    return replace(program, variables=tuple(namer.variables), codes=tuple(rewriter.code(code) for code in codes))
+    named = replace(program, variables=tuple(namer.variables), codes=tuple(rewriter.code(code) for code in codes))
+    return named if namer.named else program, namer.meaning
 
 
 @dataclass
@@ -77,7 +77,7 @@ class _Namer:
         self.instead: dict[int, Term] = {}
         self.named = False
         self._fixed: dict[_Key, Var] = {}
-        self._meaning: dict[int, Term] = {}
+        self.meaning: dict[int, Term] = {}
         """What a variable is over those that are fixed or set by loops, wherever it is in scope."""
         self._home_of: dict[int, _Home] = {}
         self._homes: list[_Home] = []
@@ -102,7 +102,7 @@ class _Namer:
                     entered.append(len(self._homes))
                     homes.append(self._enter(found, at - 1))
                 case Branch(loop=None):
-                    condition = substitute(one.condition, self._meaning)
+                    condition = substitute(one.condition, self.meaning)
                     choices.append(_Choice(condition, arms_of(code.instructions, at), len(self._homes)))
                 case Branch() if one.loop is not None and one.loop.counter is None:
                     del self._homes[entered[-1] + 1 :]
@@ -140,16 +140,16 @@ class _Namer:
         no = dict(other.pairs)
         for var, term in last.pairs:
             if var in no and assigned[var.key] == 2:
-                ways = [substitute(way, self._meaning) for way in (term, no[var])]
+                ways = [substitute(way, self.meaning) for way in (term, no[var])]
                 meaning = apply(Fn.SELECT, choice.condition, *ways)
                 if self._level(meaning) is not None and self._size(meaning) <= _LARGEST:
-                    self._meaning[var.key] = meaning
+                    self.meaning[var.key] = meaning
 
     # --- elements ---
 
     def _name(self, own: Var, element: Element) -> bool:
         """Whether the variable holds the element from now on without a load."""
-        index = tuple(substitute(term, self._meaning) for term in element.at)
+        index = tuple(substitute(term, self.meaning) for term in element.at)
         levels = [self._level(term) for term in index]
         size = 1 + sum(map(self._size, index))
         if None in levels or size > _LARGEST:
@@ -163,7 +163,7 @@ class _Namer:
             if home is not None:
                 self._home_of[var.key] = home
         else:
-            self.instead[own.key] = self._meaning[own.key] = var
+            self.instead[own.key] = self.meaning[own.key] = var
         self.variables[own.key] = replace(self.variables[own.key], kind=kind, element=replace(element, at=index))
         self.named = True
         return True
@@ -192,7 +192,7 @@ class _Namer:
     def _set(self, code: list[Instruction], home: _Home) -> None:
         for at in home.places if home.elements else ():
             pairs = _pairs(code, at)
-            values = {var.key: substitute(term, self._meaning) for var, term in pairs}
+            values = {var.key: substitute(term, self.meaning) for var, term in pairs}
             more: list[tuple[Var, Term]] = []
             for (table, index), var in home.elements.items():
                 at_values = [substitute(term, values) for term in index]

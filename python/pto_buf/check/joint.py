@@ -6,7 +6,7 @@ carry alike, holds for all. Where a core needs another one to be a trip ahead, t
 from that. Pure.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pto_buf.check.alike import alike, assigned_at
@@ -34,6 +34,9 @@ _IDS = 16
 
 _Pairs = tuple[tuple[Var, Term], ...]
 
+
+_TALK = 1 << 8
+"""The weight of a signal: more than that of all loops that talk to nobody."""
 
 _ANCHOR = 1 << 16
 """The weight of loops that have been matched already: more than that of all others."""
@@ -74,12 +77,19 @@ class _Group:
         return tuple(one.core for one in self.members)
 
 
-def in_step(whole: Whole) -> Whole | None:
-    """The same block with its like loops joined; None if it has none."""
+def in_step(whole: Whole) -> Iterator[Whole]:
+    """The same block with its like loops joined: those that talk, if there are any; then others that carry numbers too.
+
+    Of these a core may need another one's to be over, but what they leave behind alike may decide what comes next.
+    """
     nests = _nests(whole, ValueSets(whole.program, whole.code, {}))
-    matcher = _Matcher(whole.code.instructions)
-    matcher.match(nests)
-    return _Joiner(whole, matcher.groups).joined() if matcher.groups else None
+    joined = 0
+    for silent in (False, True):
+        matcher = _Matcher(whole, silent)
+        matcher.match(nests)
+        if len(matcher.groups) > joined:
+            joined = len(matcher.groups)
+            yield _Joiner(whole, matcher.groups).joined()
 
 
 def _nests(whole: Whole, values: ValueSets) -> list[list[_Nest]]:
@@ -130,23 +140,29 @@ def _reached(whole: Whole) -> frozenset[int]:
     return frozenset(found)
 
 
-def _carried(code: Sequence[Instruction], members: Sequence[_Nest]) -> list[tuple[Hashable, _Pairs]]:
+def _carried(whole: Whole, members: Sequence[_Nest]) -> list[tuple[Hashable, _Pairs]]:
     """What is assigned at the places of loops that run alike, of which the first one's number is part of a place."""
     found: list[tuple[Hashable, _Pairs]] = []
     for member in members:
         for place, at in member.assigns.items():
-            one = code[at]
+            one = whole.code.instructions[at]
             assert isinstance(one, Assign)
-            found.append(((members[0].enter, place), one.pairs))
+            pairs = tuple((var, substitute(term, whole.meaning)) for var, term in one.pairs)
+            found.append(((members[0].enter, place), pairs))
     return found
 
 
 class _Matcher:
-    """Finds loops of different cores that talk to each other, and of which each does the trips that the other does."""
+    """Finds loops of different cores that talk to each other, and of which each does the trips that the other does.
 
-    def __init__(self, code: Sequence[Instruction]) -> None:
+    `silent`: also such as talk to nobody, but carry more than a counter.
+    """
+
+    def __init__(self, whole: Whole, silent: bool) -> None:
         self.groups: list[_Group] = []
-        self._code = code
+        self._whole = whole
+        self._code = whole.code.instructions
+        self._silent = silent
         self._by: dict[int, Var] = {}
         """What loops around and before carry alike."""
         self._group_of: dict[int, int] = {}
@@ -204,32 +220,40 @@ class _Matcher:
         return found
 
     def _weight(self, one: _Nest, other: _Nest) -> int:
-        """How many signals both loops have to do with; 0 if they run differently."""
+        """How many signals both loops have to do with, above all; 0 if they run differently, or are not looked for."""
         groups = self._group_of.get(one.enter), self._group_of.get(other.enter)
         if groups != (None, None):
             return _ANCHOR if groups[0] == groups[1] else 0
-        if (one.loop.counter is None) is not (other.loop.counter is None) or not one.ids & other.ids:
+        if (one.loop.counter is None) is not (other.loop.counter is None):
+            return 0
+        weight = len(one.ids & other.ids) * _TALK
+        if self._silent and not one.ids and not other.ids and self._carries_more(one):
+            weight = 1
+        if not weight:
             return 0
         names = self._by | self._shared((one, other))
-        same = self._condition(one, names) == self._condition(other, names)
-        return len(one.ids & other.ids) if same else 0
+        return weight if self._condition(one, names) == self._condition(other, names) else 0
+
+    def _carries_more(self, nest: _Nest) -> bool:
+        first = self._code[nest.assigns[_FIRST]]
+        return isinstance(first, Assign) and len(first.pairs) > 1
 
     def _condition(self, nest: _Nest, names: Mapping[int, Term]) -> Term:
         head = self._code[nest.head]
         assert isinstance(head, Branch)
-        return substitute(head.condition, names)
+        return substitute(substitute(head.condition, self._whole.meaning), names)
 
     def _shared(self, members: Sequence[_Nest]) -> dict[int, Var]:
         """What they carry alike, given what the loops around them do."""
-        carried = _carried(self._code, members)
+        carried = _carried(self._whole, members)
         known = [(place, tuple((var, substitute(term, self._by)) for var, term in pairs)) for place, pairs in carried]
         return alike(assigned_at(known))
 
 
-def _shared(code: Sequence[Instruction], groups: Sequence[_Group]) -> dict[int, Var]:
+def _shared(whole: Whole, groups: Sequence[_Group]) -> dict[int, Var]:
     """The variables, by key, of which another one, of the first loop of the group, always holds the same number."""
-    first = alike(assigned_at([one for group in groups for one in _carried(code, group.members)]))
-    leaders = [one for group in groups for one in _carried(code, group.members[:1])]
+    first = alike(assigned_at([one for group in groups for one in _carried(whole, group.members)]))
+    leaders = [one for group in groups for one in _carried(whole, group.members[:1])]
     kept = {var.key for _, pairs in leaders for var, _ in pairs}
     return {key: var for key, var in first.items() if key not in kept and var.key in kept}
 
@@ -237,8 +261,9 @@ def _shared(code: Sequence[Instruction], groups: Sequence[_Group]) -> dict[int, 
 class _Joiner:
     def __init__(self, whole: Whole, groups: Sequence[_Group]):
         self._whole = whole
-        by = self._by = _shared(whole.code.instructions, groups)
+        by = self._by = _shared(whole, groups)
         self._code = Rewriter(lambda term: substitute(term, by)).code(whole.code).instructions
+        self._joined = len(groups)
         self._instead: dict[int, list[Instruction]] = {}
         for group in groups:
             leader = self._loop_at(group.members[0])
@@ -276,7 +301,7 @@ class _Joiner:
         code = Code(None, moved)
         program = replace(self._whole.program, codes=(code,))
         starts = tuple(places[start] for start in self._whole.starts)
-        return Whole(program, code, starts, self._whole.kinds, in_step=True)
+        return Whole(program, code, starts, self._whole.kinds, in_step=self._joined)
 
 
 def _moved(one: Instruction, places: Sequence[int]) -> Instruction:

@@ -286,8 +286,8 @@ class Prover:
         return self._cores
 
     @property
-    def in_step(self) -> bool:
-        """Whether it looks at cores whose like loops have been joined."""
+    def in_step(self) -> int:
+        """How many like loops of the cores that it looks at have been joined."""
         return self._whole.in_step
 
     @property
@@ -371,16 +371,13 @@ def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:
     if wrong:
         return
     block = whole_block(program)
-    joint = in_step(block)
-    if joint is not None:
+    for joint in (joints := tuple(in_step(block))):
         prover = Prover(program, model, joint, only_between=settled)
         proof = prover.prove()
+        if proof.open and not proof.findings and joint is joints[-1]:
+            proof = replace(proof, findings=search(program, model, {}, FEW_TRIPS))
         if proof.findings or not proof.open:
             yield prover, proof
-            return
-        found = search(program, model, {}, FEW_TRIPS)
-        if found:
-            yield prover, replace(proof, findings=found)
             return
     prover = Prover(program, model, block, only_between=settled)
     yield prover, prover.prove()

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pto_buf.check.elements import with_elements
 from pto_buf.check.program import (
@@ -29,14 +29,16 @@ from pto_buf.hw import Core
 class Whole:
     """Core number k starts at `starts[k]` and is of kind `kinds[k]`; the code is that of all of them in a row.
 
-    `in_step`: loops that run alike on several cores have been joined, see `joint`.
+    `meaning`: what variables that branches choose are, by key, over others. `in_step`: so many loops that run alike on
+    several cores have been joined, see `joint`.
     """
 
     program: Program
     code: Code
     starts: tuple[int, ...]
     kinds: tuple[Core | None, ...]
-    in_step: bool = False
+    meaning: Mapping[int, Term] = field(default_factory=dict[int, Term])
+    in_step: int = 0
 
     def core_of(self, at: int) -> int:
         """The core that does instruction number `at`."""
@@ -55,8 +57,8 @@ def whole_block(program: Program) -> Whole:
 
 
 def _named(program: Program, starts: tuple[int, ...], kinds: tuple[Core | None, ...]) -> Whole:
-    program = with_elements(program)
-    return Whole(program, program.codes[0], starts, kinds)
+    program, meaning = with_elements(program)
+    return Whole(program, program.codes[0], starts, kinds, meaning)
 
 
 class _Merger:
