@@ -371,11 +371,12 @@ def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:
     if wrong:
         return
     block = whole_block(program)
-    for joint in (joints := tuple(in_step(block))):
+    searched = False
+    for joint in in_step(block):
         prover = Prover(program, model, joint, only_between=settled)
         proof = prover.prove()
-        if proof.open and not proof.findings and joint is joints[-1]:
-            proof = replace(proof, findings=search(program, model, {}, FEW_TRIPS))
+        if proof.open and not proof.findings and not searched:
+            searched, proof = True, replace(proof, findings=search(program, model, {}, FEW_TRIPS))
         if proof.findings or not proof.open:
             yield prover, proof
             return
