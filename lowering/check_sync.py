@@ -29,6 +29,8 @@ class CheckSyncPass(ModulePass):
     """`flag`: a flag is accepted as order between a store and a load of the same global bytes."""
     flags_by_source: bool = False
     """An event id that a source uses for two destinations is an error."""
+    most_states: int | None = None
+    """Nothing but a proof of at most so many states is wanted: where there is none, no wrong run is looked for."""
 
     def __post_init__(self) -> None:
         if self.gm_raw not in ("refuse", "flag"):
@@ -38,7 +40,12 @@ class CheckSyncPass(ModulePass):
         found = Collector()
         for function in uncalled(op):
             try:
-                verdict = check(function, global_raw=self.gm_raw == "flag", flags_by_source=self.flags_by_source)
+                verdict = check(
+                    function,
+                    global_raw=self.gm_raw == "flag",
+                    flags_by_source=self.flags_by_source,
+                    most_states=self.most_states,
+                )
             except DiagnosticError as err:
                 found.add(err)
                 continue

@@ -14,6 +14,7 @@ class PipelineOptions:
     source and id alone.
     `lanes`: `dynamic` computes slots and lanes, `unroll` names them by constants, `auto` does what
     costs less, or the other where only that can be proven.
+    `most_states`: nothing but a proof of at most so many states is wanted; None also wants to know what is wrong.
     """
 
     interleave: int | None = None
@@ -23,6 +24,7 @@ class PipelineOptions:
     fail_on_lost_overlap: bool = False
     lanes: str = "auto"
     flags_by_source: bool = False
+    most_states: int | None = None
 
 
 def pipeline(options: PipelineOptions) -> str:
@@ -31,6 +33,7 @@ def pipeline(options: PipelineOptions) -> str:
     fail = "fail-on-lost-overlap=true" if options.fail_on_lost_overlap else ""
     apart = "flags-by-source=true" if options.flags_by_source else ""
     proof = f"allow-unproven={str(options.allow_unproven).lower()} gm-raw={options.gm_raw}"
+    most = "" if options.most_states is None else f"most-states={options.most_states}"
     return ",".join(
         [
             "ptobuf-verify-slots",
@@ -47,7 +50,7 @@ def pipeline(options: PipelineOptions) -> str:
             "ptobuf-convert-to-pto",
             "ptobuf-join-sections",
             "ptobuf-make-portable",
-            *([f"ptobuf-check-sync{_given(proof, apart)}"] if options.check else []),
+            *([f"ptobuf-check-sync{_given(proof, apart, most)}"] if options.check else []),
         ]
     )
 

@@ -1,36 +1,26 @@
 """Compiling: from a Python file of kernels, or a `ptobuf` module, to checked level-3 `pto`."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import ModuleOp
 
 from pto_buf import collector
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import UNPROVEN, Diagnostic, DiagnosticError, UsageError, collecting_warnings, near_miss
-from pto_buf.fences.lanes import Lanes
 from pto_buf.frontend import kernels, read
 from pto_buf.hw import TARGETS, Target
-from pto_buf.lowering.fenced import PLAIN
-from pto_buf.lowering.pipeline import PipelineOptions, pipeline
+from pto_buf.lowering.pipeline import PipelineOptions
 from pto_buf.output import write_output
-from pto_buf.passes import PassRun, available_passes, parse_passes, run_passes
+from pto_buf.passes import available_passes, parse_passes, run_passes
 from pto_buf.printing import text_of
-from pto_buf.source import Source, parse_text, place_of, read_source
+from pto_buf.source import Source, parse_text, read_source
 from pto_buf.universe import make_context
 from pto_buf.verification import verify_module
-from pto_buf.walking import functions, ops_in
-from pto_buf.watching import done
+from pto_buf.walking import ops_in
+from pto_buf.ways import lower
 
 DEFAULT_TARGET = "a2a3"
-
-FENCED_BY = "ptobuf-allocate-events"
-"""The pass behind which a module still names slots and events, and has addresses and ids for them."""
-
-_PLANNED_BY = "ptobuf-plan-memory"
-"""The pass behind which a module has addresses, and no fences yet."""
 
 
 @dataclass(frozen=True)
@@ -69,42 +59,6 @@ class Compiled:
         return text_of(self.module)
 
 
-@dataclass
-class _Stages:
-    """Keeps what is wanted of the module between passes. `said` is what the passes have said so far."""
-
-    dump: Path | None
-    passes: Sequence[ModulePass]
-    said: list[Diagnostic]
-    keep_unfenced: bool
-    unfenced: ModuleOp | None = None
-    said_unfenced: int = 0
-    """How many warnings came before the fences."""
-    fenced: ModuleOp | None = None
-    number: int = 0
-
-    def __call__(self, module: ModuleOp, run: PassRun) -> None:
-        self.number += 1
-        done(f"compiling: behind {run.name}", self.number, len(self.passes))
-        if run.name == _PLANNED_BY and self.keep_unfenced:
-            self.unfenced, self.said_unfenced = module.clone(), len(self.said)
-        if run.name == FENCED_BY:
-            self.fenced = module.clone()
-        if self.dump is not None:
-            write_output(str(self.dump / f"{self.number:02}_after_{run.name}.mlir"), text_of(module))
-
-    def again(self, module: ModuleOp, behind: str, options: PipelineOptions) -> ModuleOp | None:
-        """A copy of the module lowered from behind a pass on; None if that fails."""
-        self.number = max(number for number, one in enumerate(self.passes, 1) if one.name == behind)
-        passes = parse_passes(pipeline(options), available_passes())[self.number :]
-        copy = module.clone()
-        try:
-            run_passes(make_context(), copy, passes, verify_each=self.dump is not None, after=self)
-        except DiagnosticError:
-            return None
-        return copy
-
-
 def target_named(name: str) -> Target:
     """Raises UsageError for a name that no target has."""
     if name not in TARGETS:
@@ -116,48 +70,11 @@ def target_named(name: str) -> Target:
 def compile_module(module: ModuleOp, options: PipelineOptions, *, dump: Path | None = None) -> Compiled:
     """Lower a `ptobuf` module. `dump` is a folder for the IR behind each pass.
 
-    Works in place unless the fences cannot be proven: then other lanes and plainer fences are tried on a copy.
+    Works in place unless the fences cannot be proven: then other ways are tried on a copy.
     Raises DiagnosticError for a mistake in the program; then nothing of the module is of use.
     """
-    passes = parse_passes(pipeline(options), available_passes())
-    with collecting_warnings() as warnings:
-        stages = _Stages(dump, passes, warnings, keep_unfenced=options.check and not options.allow_unproven)
-        try:
-            run_passes(make_context(), module, passes, verify_each=dump is not None, after=stages)
-        except DiagnosticError as err:
-            lowered = _lowered_otherwise(err, options, stages)
-            if lowered is None:
-                raise
-            module = lowered
-    assert stages.fenced is not None
-    return Compiled(module, stages.fenced, tuple(warnings))
-
-
-def _lowered_otherwise(err: DiagnosticError, options: PipelineOptions, stages: _Stages) -> ModuleOp | None:
-    """The module lowered in a way that can be proven, where nothing is wrong but that no proof was found.
-
-    First with the same fences and other lanes: both ways out say the same, but which of them the checker can follow
-    differs. Then with plain fences in the kernels concerned. None if nothing can be proven.
-    """
-    fenced, unfenced = stages.fenced, stages.unfenced
-    if fenced is None or unfenced is None or any(one.kind != UNPROVEN for one in err.diagnostics):
-        return None
-    lanes = (Lanes.UNROLL, Lanes.DYNAMIC) if options.lanes == Lanes.AUTO else ()
-    ways = [replace(options, lanes=one) for one in lanes]
-    for way in ways:
-        lowered = stages.again(fenced, FENCED_BY, way)
-        if lowered is not None:
-            return lowered
-    places = {one.place for one in err.diagnostics}
-    for function in functions(unfenced):
-        if place_of(function) in places:
-            function.attributes[PLAIN] = UnitAttr()
-    del stages.said[stages.said_unfenced :]
-    for way in (options, *ways):
-        lowered = stages.again(unfenced, _PLANNED_BY, way)
-        if lowered is not None:
-            return lowered
-    return None
+    lowered = lower(module, options, dump)
+    return Compiled(lowered.module, lowered.fenced, lowered.warnings)
 
 
 @collector.paused()

@@ -186,3 +186,12 @@ def fetch(kernel: Kernel, slot: str) -> None:
     kernel.wait("V>MTE2", slot)
     kernel.load(f"P[{slot}]")
     kernel.set("MTE2>V", slot)
+
+
+def test_nothing_but_a_proof_of_so_many_states():
+    right, wrong = (program_of(ring("i % 3", use, 3)) for use in ("i % 3", "(i + 1) % 3"))
+    assert prove(right, MODEL, most=1000).status is Status.PROVEN
+    verdict = prove(right, MODEL, most=3)
+    assert verdict.status is Status.INCOMPLETE and "more than 3 states in all" in verdict.reason
+    assert prove(wrong, MODEL).status is Status.WRONG
+    assert prove(wrong, MODEL, most=1000).status is Status.INCOMPLETE  # no run is looked for that shows it

@@ -34,18 +34,21 @@ def check(
     *,
     global_raw: bool = False,
     flags_by_source: bool = False,
+    most_states: int | None = None,
 ) -> Verdict:
     """Judges a kernel: for every run, or for those in which the named arguments have the given values.
 
     With `flags_by_source` an id that a source uses for two destinations is wrong, too; one that is not worked out, so
     that it may be such a one, leaves the verdict incomplete.
+    With `most_states` nothing but a proof of at most so many states is wanted: where there is none, no wrong run is
+    looked for.
 
     Raises DiagnosticError for an op that the checker does not know, UsageError for an argument that is not there.
     """
     program = build(function)
     model = model_of(target or target_of(function), entry=program.entry, global_raw=global_raw)
     given = arguments_by_name(program, {**(trips or {}), **(scalars or {})})
-    verdict = _verdict(program, model, given)
+    verdict = _verdict(program, model, given, most_states)
     return _with_shared(verdict, shared_ids(with_values(program, given))) if flags_by_source else verdict
 
 
@@ -57,12 +60,12 @@ def _with_shared(verdict: Verdict, shared: SharedIds) -> Verdict:
     return verdict
 
 
-def _verdict(program: Program, model: Model, given: Mapping[int, int]) -> Verdict:
+def _verdict(program: Program, model: Model, given: Mapping[int, int], most_states: int | None) -> Verdict:
     if not data_dependent(program) and all(var.key in given for var in open_arguments(program)):
         verdict = check_run(program, model, Choice(given), COUNTED_STEPS)
         if verdict.status is not Status.INCOMPLETE:
             return verdict
-    verdict = prove(with_values(program, given), model)
+    verdict = prove(with_values(program, given), model, most_states)
     run = tuple((program.variables[key].var.name, value) for key, value in given.items())
     return replace(verdict, findings=tuple(_given(one, run, given) for one in verdict.findings))
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pto_buf.check.alarms import Alarm
 from pto_buf.check.concrete import check_run, open_arguments, search
+from pto_buf.check.doubts import alarm_words, blind_words
 from pto_buf.check.explore import Explorer, Setting
 from pto_buf.check.facts import Scope
 from pto_buf.check.findings import Finding, Status, Verdict
@@ -37,7 +38,6 @@ from pto_buf.check.values import ValueSets
 from pto_buf.check.whole import Whole, one_core, whole_block
 from pto_buf.check.windows import Tracking, tracking_forms, trackings
 from pto_buf.check.witness import FEW_TRIED, MOST_TRIED, witnesses
-from pto_buf.hw import Pipe
 
 MOST_STATES = 20_000
 """States of one goal in one stage."""
@@ -98,13 +98,19 @@ class _Window:
 class Prover:
     """For the whole of a program, or for one core of it by itself: then what other cores do orders nothing.
 
-    `only_between`: only what several cores take part in is proven.
+    `only_between`: only what several cores take part in is proven. `most`: how many states all groups and stages may
+    have, where nothing but a proof is wanted: no run is looked for that is wrong, and the first goal that stays open
+    ends it.
     """
 
-    def __init__(self, program: Program, model: Model, whole: Whole, *, only_between: bool = False):
+    def __init__(
+        self, program: Program, model: Model, whole: Whole, *, only_between: bool = False, most: int | None = None
+    ):
         self._program = program
         self._model = model
         self._only_between = only_between
+        self._proof_only = most is not None
+        self._most = MOST_IN_ALL if most is None else most
         self._prepared: Prepared = prepare(whole.program)
         self._code: Code = self._prepared.program.codes[0]
         self._whole = replace(whole, program=self._prepared.program, code=self._code)
@@ -213,13 +219,15 @@ class Prover:
             left = {}
             for moduli, goals in groups.items():
                 left.update(self._stage(moduli, goals, stage, before))
+                if left and self._proof_only and (stage == LAST_STAGE or self._proof.states > self._most):
+                    break
             if not left or self._found:
                 break
-        if not self._found:
+        if not self._found and not self._proof_only:
             for alarm in [alarm for goal in left for alarm in self._alarms.get(goal, ())][:_MOST_WITNESSES]:
                 self._confirm(alarm, MOST_TRIED)
-        if left and not self._found:
-            self._run_past_ends()
+            if left and not self._found:
+                self._run_past_ends()
         self._proof.findings = tuple(self._found.values())
         self._proof.open = list(dict.fromkeys(left.values()))
         return self._proof
@@ -242,9 +250,9 @@ class Prover:
         return left
 
     def _explore(self, moduli: Moduli, goals: Sequence[Goal], stage: int) -> dict[Goal, str]:
-        if self._proof.states > MOST_IN_ALL:
-            return dict.fromkeys(goals, f"more than {MOST_IN_ALL} states in all")
-        limit = MOST_STATES if len(goals) == 1 else MOST_TOGETHER
+        if self._proof.states > self._most:
+            return dict.fromkeys(goals, f"more than {self._most} states in all")
+        limit = min(MOST_STATES if len(goals) == 1 else MOST_TOGETHER, self._most - self._proof.states + 1)
         outcome = self.explorer(Explorer, moduli, goals, stage, limit).explore()
         self._proof.states += outcome.states
         if not outcome.complete:
@@ -253,12 +261,12 @@ class Prover:
             size = -(-len(goals) // _PARTS)
             parts = (goals[start : start + size] for start in range(0, len(goals), size))
             return {goal: why for part in parts for goal, why in self._explore(moduli, part, stage).items()}
-        left: dict[Goal, str] = {goal: self._blind_words(goal) for goal in outcome.alarms.blind}
+        left: dict[Goal, str] = {goal: blind_words(goal, self._code, self._ground) for goal in outcome.alarms.blind}
         for alarm in outcome.alarms.alarms:
             self._alarms.setdefault(alarm.goal, []).insert(0, alarm)
-        for alarm in outcome.alarms.alarms[:_MOST_WITNESSES]:
+        for alarm in () if self._proof_only else outcome.alarms.alarms[:_MOST_WITNESSES]:
             self._confirm(alarm, FEW_TRIED)
-        left.update({alarm.goal: self._alarm_words(alarm) for alarm in outcome.alarms.alarms})
+        left.update({alarm.goal: alarm_words(alarm, self._code) for alarm in outcome.alarms.alarms})
         proven = tuple(goal for goal in goals if goal not in left)
         if proven:
             self._proof.groups.append((proven, moduli, stage))
@@ -325,44 +333,18 @@ class Prover:
             self._found.setdefault(finding.key, finding)
         return bool(findings)
 
-    # --- words ---
 
-    def _alarm_words(self, alarm: Alarm) -> str:
-        where = self._line_words(alarm.at)
-        return f"a possible {alarm.fault.value}{where} could neither be ruled out nor be shown in a run"
-
-    def _line_words(self, at: int) -> str:
-        place = getattr(getattr(self._code.instructions[at], "site", None), "place", None)
-        return "" if place is None else f" at line {place.line}"
-
-    def _blind_words(self, goal: Goal) -> str:
-        if goal.line is not None:
-            return f"the number of a signal between cores, that may be {goal.line[2]}, could not be worked out"
-        if goal.flag is not None and goal.flag[1] is Pipe.ALL:
-            return f"the number of a buffer lock, that may be {goal.flag[3]}, could not be worked out"
-        if goal.flag is not None:
-            _, src, dst, lane = goal.flag
-            return f"an event id of flag <{src.pto}>, <{dst.pto}>, that may be {lane}, could not be worked out"
-        if goal.window is not None:
-            return f"where an access to global memory{self._line_words(goal.window[0])} lies could not be worked out"
-        if goal.atom is not None:
-            atom = self._ground.atoms[goal.atom]
-            return f"an address in {atom.space.buffer}, or a condition around it, could not be worked out"
-        where = "" if goal.lane is None else self._line_words(goal.lane)
-        return f"an event id{where} could not be worked out"
-
-
-def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:
+def provers(program: Program, model: Model, most: int | None = None) -> Iterator[tuple[Prover, Proof]]:
     """Each part of the proof when it is done. If all are complete, the program is proven.
 
     Of a mixed kernel each core by itself comes first: what it proves without the others needs no look at all of them
     together.
     """
     if len(program.codes) == 1:
-        prover = Prover(program, model, one_core(program))
+        prover = Prover(program, model, one_core(program), most=most)
         yield prover, prover.prove()
         return
-    alone = [Prover(program, model, one_core(program, number)) for number in range(len(program.codes))]
+    alone = [Prover(program, model, one_core(program, number), most=most) for number in range(len(program.codes))]
     proofs = [(prover, prover.prove()) for prover in alone]
     wrong = any(proof.findings for _, proof in proofs)
     settled = not any(proof.open for _, proof in proofs)
@@ -371,27 +353,27 @@ def provers(program: Program, model: Model) -> Iterator[tuple[Prover, Proof]]:
     if wrong:
         return
     block = whole_block(program)
-    searched = False
+    searched = most is not None
     for joint in in_step(block):
-        prover = Prover(program, model, joint, only_between=settled)
+        prover = Prover(program, model, joint, only_between=settled, most=most)
         proof = prover.prove()
         if proof.open and not proof.findings and not searched:
             searched, proof = True, replace(proof, findings=search(program, model, {}, FEW_TRIPS))
         if proof.findings or not proof.open:
             yield prover, proof
             return
-    prover = Prover(program, model, block, only_between=settled)
+    prover = Prover(program, model, block, only_between=settled, most=most)
     yield prover, prover.prove()
 
 
-def prove(program: Program, model: Model) -> Verdict:
-    """The verdict for every run."""
-    proofs = [proof for _, proof in provers(program, model)]
+def prove(program: Program, model: Model, most: int | None = None) -> Verdict:
+    """The verdict for every run. With `most`, nothing but a proof of at most so many states is wanted."""
+    proofs = [proof for _, proof in provers(program, model, most)]
     open = [reason for proof in proofs for reason in proof.open]
     more = {finding.key: finding for proof in proofs for finding in proof.findings}
     if not more and not open:
         return Verdict(Status.PROVEN, program.name, assumptions=ASSUMPTIONS)
-    for finding in search(program, model, {}):
+    for finding in search(program, model, {}) if most is None else ():
         more.setdefault(finding.key, finding)
     if more:
         return Verdict(Status.WRONG, program.name, tuple(more.values()))
