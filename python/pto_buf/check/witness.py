@@ -297,39 +297,47 @@ def _linear(term: Term) -> tuple[int, int, int] | None:
 
 
 def _solve(conditions: Sequence[Term], symbols: Sequence[_Symbol], most: int) -> dict[int, int] | None:
-    """The first values, in order of the symbols, under which every condition holds; `most` are tried."""
+    """The first values, in order of the symbols, under which every condition holds; `most` are tried.
+
+    Where none is left for a symbol, the last one before it that had a say in that takes its next.
+    """
     position = {key: number for number, (key, _, _) in enumerate(symbols)}
-    due: list[list[Term]] = [[] for _ in symbols]
+    due: list[list[tuple[Term, set[int]]]] = [[] for _ in symbols]
     for condition in dict.fromkeys(conditions):
-        keys = [position[var.key] for var in variables(condition) if var.key in position]
-        if keys:
-            due[max(keys)].append(condition)
+        asked = {position[var.key] for var in variables(condition) if var.key in position}
+        if asked:
+            due[max(asked)].append((condition, asked - {max(asked)}))
         elif not _holds(condition, {}):
             return None
     values: dict[int, int] = {}
     tried = 0
     choices: list[Iterator[int]] = []
-    while True:
-        if len(choices) == len(symbols):
-            return values
-        key, low, high = symbols[len(choices)]
+    involved: list[set[int]] = []
+    """For each symbol, those before it that have a say in why values of it failed."""
+    while len(choices) < len(symbols):
+        _, low, high = symbols[len(choices)]
         choices.append(iter(sorted(range(low, high + 1), key=lambda value: (abs(value), value < 0))))
-        while choices:
+        involved.append(set())
+        while True:
             depth = len(choices) - 1
-            key = symbols[depth][0]
             value = next(choices[depth], None)
             if value is None:
-                choices.pop()
-                values.pop(key, None)
+                before = involved[depth]
+                back = max(before, default=-1)
+                del choices[back + 1 :], involved[back + 1 :]
+                if back < 0:
+                    return None
+                involved[back] |= before - {back}
                 continue
             tried += 1
             if tried > most:
                 return None
-            values[key] = value
-            if all(_holds(condition, values) for condition in due[depth]):
+            values[symbols[depth][0]] = value
+            failed = next((asked for condition, asked in due[depth] if not _holds(condition, values)), None)
+            if failed is None:
                 break
-        else:
-            return None
+            involved[depth] |= failed
+    return values
 
 
 def _holds(condition: Term, values: Mapping[int, int]) -> bool:

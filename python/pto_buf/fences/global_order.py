@@ -228,15 +228,15 @@ class _Watch(Replay):
         """Where it is not plain which trips overlap, order on one pipe must not depend on that: it is hard to prove."""
         number = window.array.number
         for earlier, history in self._history.get(number, {}).items():
-            if op.key not in self._involved and earlier not in self._involved:
+            own = [pipe for pipe in op.pipes if pipe in history[0].index and pipe not in self.in_order]
+            if not own or (op.key not in self._involved and earlier not in self._involved):
                 continue
             seen: set[Pair] = set()
             for past in reversed(history):
                 if not (past.writes or window.writes):
                     continue
                 pair = Pair(earlier, op.key, _carrier(past.trips, trips), crosses=False)
-                own = [pipe for pipe in op.pipes if pipe in past.index and pipe not in self.in_order]
-                if own and not self._boxes.apart(past.box, box):
+                if (number, pair) not in self.lucky and not self._boxes.apart(past.box, box):
                     self.lucky.add((number, pair))
                 if pair not in seen and any(self.known[pipe].get(pipe, 0) < past.index[pipe] for pipe in own):
                     self.loose.add((number, pair))
