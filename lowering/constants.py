@@ -15,6 +15,7 @@ class Constants:
     def __init__(self, function: FuncOp):
         self._block = function.body.block
         self._known: dict[tuple[int, Attribute], SSAValue] = {}
+        self._indices: dict[int, SSAValue] = {}
         self._at = self._block.first_op
         for op in self._block.ops:
             if not isinstance(op, ConstantOp):
@@ -38,7 +39,9 @@ class Constants:
         return self._known[key]
 
     def index(self, value: int) -> SSAValue:
-        return self.get(value, INDEX)
+        if value not in self._indices:  # by far the most: to look for its type, too, takes as long again
+            self._indices[value] = self.get(value, INDEX)
+        return self._indices[value]
 
     def i64(self, value: int) -> SSAValue:
         return self.get(value, I64)

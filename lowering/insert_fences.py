@@ -22,7 +22,7 @@ from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.errors import DiagnosticError, Place
-from pto_buf.fences.actions import Action, Rank
+from pto_buf.fences.actions import Action
 from pto_buf.fences.ids import Ids
 from pto_buf.fences.outline import gaps_of
 from pto_buf.fences.phases import Closing
@@ -200,17 +200,14 @@ class _Writer:
 
     def _put(self, anchor: Operation, actions: Sequence[Action], events: Sequence[SSAValue], put: "_Put") -> None:
         for action in actions:
-            match action.rank:
-                case Rank.BARRIER:
-                    assert action.pipe is not None
-                    barrier = put(BarrierOp(action.pipe))
-                    if action.implied:
-                        barrier.attributes[IMPLIED] = UnitAttr()
-                case Rank.CLOSING:
-                    assert action.closing is not None
-                    self._close_leases(anchor, action.closing, action.trip, events, put)
-                case _:
-                    put(_signal(action, self._folded(self._lane(action.lane, anchor, put), action, put), events))
+            if action.closing is not None:
+                self._close_leases(anchor, action.closing, action.trip, events, put)
+            elif action.pipe is not None:
+                barrier = put(BarrierOp(action.pipe))
+                if action.implied:
+                    barrier.attributes[IMPLIED] = UnitAttr()
+            else:
+                put(_signal(action, self._folded(self._lane(action.lane, anchor, put), action, put), events))
 
     def _lane(self, lane: Site | int, anchor: Operation, put: "_Put") -> SSAValue:
         if isinstance(lane, int):

@@ -52,10 +52,10 @@ class PlanMemoryPass(ModulePass, Keeps):
 def tenants(built: Built) -> list[Tenant]:
     """What the plan has to place for a function, in program order."""
     alive = lives(built.program)
-    pipes: dict[int, set[str]] = {}
+    pipes: dict[int, set[Pipe]] = {}
     for op in _ops(built.program.body):
         for access in op.accesses:
-            pipes.setdefault(access.slots.key, set()).update(pipe.value for pipe in op.pipes)
+            pipes.setdefault(access.slots.key, set()).update(op.pipes)
     found: list[Tenant] = []
     for one in built.program.sets:
         alloc, life = built.sets[one.key], alive[one.key]
@@ -63,7 +63,7 @@ def tenants(built: Built) -> list[Tenant]:
         addr = alloc.addr.value.data if alloc.addr is not None else None
         # A tile of the compiler's is nowhere in the source but in the op that makes it.
         place = one.place if not one.owned or life.first is None else life.first
-        used_by = frozenset(pipes.get(one.key, ()))
+        used_by = frozenset(pipe.value for pipe in pipes.get(one.key, ()))
         found.append(Tenant(one.key, one.name, one.count, one.tile, life, one.owned, addr, share, place, used_by))
     return found
 

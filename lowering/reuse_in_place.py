@@ -62,14 +62,13 @@ def _reuse(function: FuncOp, target: Target) -> None:
 
 def _short_of(built: Built, target: Target) -> list[Space]:
     """The spaces whose sets do not fit."""
-    placed = tenants(built)
     total: dict[Space, int] = {}
-    for one in placed:
-        total[one.tile.space] = total.get(one.tile.space, 0) + one.size(target)
+    for one in built.program.sets:
+        total[one.tile.space] = total.get(one.tile.space, 0) + set_bytes(one.count, one.tile, target)
+    full = [space for space, needed in total.items() if needed > target.capacity[space]]
+    placed = tenants(built) if full else []
     short: list[Space] = []
-    for space, needed in total.items():
-        if needed <= target.capacity[space]:
-            continue
+    for space in full:
         try:
             plan([one for one in placed if one.tile.space is space], target)
         except DiagnosticError:

@@ -6,6 +6,7 @@ holds a read, but not the write whose content is read, needs that content until 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pto_buf.errors import Place
 from pto_buf.memory.tenant import Life
@@ -26,8 +27,7 @@ class Loop:
     last: Place | None = None
 
 
-@dataclass(frozen=True)
-class Touch:
+class Touch(NamedTuple):
     """An access of a set at a position of program order, within the innermost loop `loop`."""
 
     at: int
@@ -160,7 +160,7 @@ class _Walk:
             self.touches.setdefault(access.slots.key, []).append(touch)
         for access in op.accesses:
             # A write through a view leaves the rest of the slot as it was.
-            if access.role.writes and (access.start, access.end) == (0, None):
+            if access.role.writes and not access.is_partial:
                 slot = _slot(access)
                 self.undo.append((slot, self.written.get(slot, _NOT_WRITTEN)))
                 self.written[slot] = loop
@@ -176,9 +176,12 @@ class _Walk:
     def _writer(self, access: Access) -> tuple[int | None, bool]:
         if access.lease is not None:
             return self.loop_of[access.lease], True
-        slot = _slot(access)
-        return self.written.get(slot), slot in self.written
+        loop = self.written.get(_slot(access), _NOT_WRITTEN)
+        return (None, False) if loop == _NOT_WRITTEN else (loop, True)
 
 
 def _slot(access: Access) -> _Slot:
-    return access.slots.key, Const(0) if access.slots.count == 1 else access.term
+    return access.slots.key, _ONLY if access.slots.count == 1 else access.term
+
+
+_ONLY = Const(0)
