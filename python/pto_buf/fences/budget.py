@@ -16,6 +16,7 @@ from pto_buf.fences.actions import Action, PlannedEvent, Planner
 from pto_buf.fences.groups import Member, RingGroup, joined, ring_groups
 from pto_buf.fences.ids import Ids, Lanes, Shortage, missing_returns, number_events, surely_enough
 from pto_buf.fences.implied import implied, remaining
+from pto_buf.fences.layout import Layout, layout
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.merge import Merge, Merger
 from pto_buf.fences.once import Mover
@@ -236,7 +237,7 @@ def _shortage(planner: Planner, tree: Tree, ids: Ids, reduce: bool) -> Shortage 
     short = _short(planner.events, planner.actions, tree, ids)
     if short is None:
         return None
-    found = implied(tree, planner.events, planner.actions) if reduce else None
+    found = implied(planner.events, layout(tree, planner.actions)) if reduce else None
     if found is not None and found.any:
         short = _short(planner.events, found.actions, tree, ids)
         if short is None:
@@ -252,13 +253,13 @@ def _shortage(planner: Planner, tree: Tree, ids: Ids, reduce: bool) -> Shortage 
 
 
 def reduced(
-    events: Sequence[PlannedEvent], actions: Sequence[Action], tree: Tree, ids: Ids
+    events: Sequence[PlannedEvent], laid_out: Layout, ids: Ids
 ) -> tuple[Sequence[PlannedEvent], Sequence[Action]]:
     """A plan with marks on all that others imply, if the ids still suffice: what is left may tell less of when an id
     serves again. Events of which that could not be shown for every run say so."""
-    found = implied(tree, events, actions)
-    if found.any and _short(events, found.actions, tree, ids) is not None:
-        return events, actions
+    found = implied(events, laid_out)
+    if found.any and _short(events, found.actions, laid_out.tree, ids) is not None:
+        return events, laid_out.actions
     doubt = "some of it is not needed in trial runs, which could not be shown for every run"
     doubtful = {number: replace(events[number], why=f"{events[number].why}; {doubt}") for number in found.doubtful}
     return [doubtful.get(number, event) for number, event in enumerate(events)], found.actions

@@ -11,10 +11,10 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from pto_buf.fences.actions import Action, PlannedEvent
+from pto_buf.fences.actions import PlannedEvent
+from pto_buf.fences.layout import Layout
 from pto_buf.fences.meetings import Meeting
-from pto_buf.fences.outline import Gaps, gaps_of
-from pto_buf.fences.replay import Replay
+from pto_buf.fences.replay import Listening
 from pto_buf.fences.runs import NOTHING, Given, always, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.windows import Box, Boxes, Cell, Cells, Pair, Window, Windows
@@ -37,9 +37,8 @@ class Watched:
 
 
 def watch(
-    tree: Tree,
     events: Sequence[PlannedEvent],
-    actions: Sequence[Action],
+    laid_out: Layout,
     windows: Windows,
     met: Sequence[Meeting],
     in_order: Set[Pipe],
@@ -49,12 +48,12 @@ def watch(
     told: dict[str, int] = {}
     lucky: set[tuple[int, Pair]] = set()
     loose: set[tuple[int, Pair]] = set()
+    tree = laid_out.tree
     involved = _involved(tree, windows)
-    gaps = gaps_of(actions)
     small = ((unknown, NOTHING) for unknown in numbers(tree, tree.sites, _compared(tree)))
     meeting = dict.fromkeys(one.given for one in met if one.trips <= _MOST_TRIPS)
     for unknown, given in chain(small, ((always(0), given) for given in islice(meeting, _MOST_RUNS))):
-        run = _Watch(tree, events, gaps, unknown, windows, in_order, involved, given)
+        run = _Watch(events, laid_out, unknown, windows, in_order, involved, given)
         if run.go() or run.tired:
             for array, pairs in run.found.items():
                 found.setdefault(array, set()).update(pairs)
@@ -131,19 +130,18 @@ def _over(past: _Past, known: Mapping[Pipe, Mapping[Pipe, int]], pipes: Set[Pipe
     return all(known[pipe].get(own, 0) >= index for pipe in pipes for own, index in past.index.items())
 
 
-class _Watch(Replay):
+class _Watch(Listening):
     def __init__(
         self,
-        tree: Tree,
         events: Sequence[PlannedEvent],
-        gaps: Gaps,
+        laid_out: Layout,
         unknown: Iterator[int],
         windows: Windows,
         in_order: Set[Pipe],
         involved: Set[int],
         given: Given,
     ):
-        super().__init__(tree, events, gaps, unknown, given)
+        super().__init__(events, laid_out, unknown, given)
         self.windows = windows
         self.in_order = in_order
         self.found: dict[int, set[Pair]] = {}
@@ -162,12 +160,12 @@ class _Watch(Replay):
         self._trips: dict[int, int] = {}
         """For each loop, how many trips have begun."""
         self._around = {
-            node.key: tree.loops_around(block.path)
-            for block in tree.blocks
+            node.key: self.tree.loops_around(block.path)
+            for block in self.tree.blocks
             for node in block.nodes
             if node.key in windows
         }
-        for block in tree.blocks:
+        for block in self.tree.blocks:
             for node in block.nodes:
                 for window in windows.get(node.key, ()):
                     assert isinstance(node, Op)

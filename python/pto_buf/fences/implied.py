@@ -11,7 +11,7 @@ from itertools import islice
 
 from pto_buf.fences.actions import Action, PlannedEvent
 from pto_buf.fences.known import Pair, first_needed, imply, not_needed
-from pto_buf.fences.layout import Layout, Mark, layout
+from pto_buf.fences.layout import Layout, Mark
 from pto_buf.fences.runs import always, most_slots, numbers
 from pto_buf.fences.tree import Tree
 from pto_buf.fences.trial import Trial
@@ -36,12 +36,12 @@ class Implied:
     """Events of which trial runs do not need all, which could not be shown of every run."""
 
 
-def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action]) -> Implied:
+def implied(events: Sequence[PlannedEvent], laid_out: Layout) -> Implied:
     """What others imply of a plan: sets with their waits, and barriers. Pairs that make an id serve again stay."""
-    laid_out = layout(tree, actions)
-    tried = _tried(tree, events, laid_out)
+    tree, actions = laid_out.tree, laid_out.actions
+    tried = _tried(events, laid_out)
     pairs, barriers = _pairs_not_needed(events, laid_out, tried), _barriers_not_needed(laid_out, tried)
-    ways = Ways(tree, events, laid_out, _ITEMS + _ITEMS_EACH * tree.size)
+    ways = Ways(events, laid_out, _ITEMS + _ITEMS_EACH * tree.size)
     if not tried.exact:
         shown = _shown(ways, pairs)
         barriers = _shown_barriers(ways, barriers)
@@ -55,7 +55,7 @@ def implied(tree: Tree, events: Sequence[PlannedEvent], actions: Sequence[Action
     if gone or ahead:
         actions = [
             _marked(_moved(action, ahead.get(marks[0].number)) if action.pipe else action, marks, gone)
-            for action, marks in laid_out.actions
+            for action, marks in zip(actions, laid_out.of_action, strict=True)
         ]
     doubtful = dict.fromkeys(pair.event for pair in pairs if not pair.marks <= flags)
     return Implied(tuple(actions), bool(flags), tuple(doubtful))
@@ -174,10 +174,10 @@ class _Tried:
     exact: bool = False
 
 
-def _tried(tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout) -> _Tried:
+def _tried(events: Sequence[PlannedEvent], laid_out: Layout) -> _Tried:
     tried = _Tried()
-    for unknown in _numbers(tree):
-        run = Trial(tree, events, laid_out, unknown)
+    for unknown in _numbers(laid_out.tree):
+        run = Trial(events, laid_out, unknown)
         done = run.go()
         if done or run.tired:
             run.end()

@@ -54,8 +54,9 @@ class Spot(NamedTuple):
 @dataclass(frozen=True)
 class Layout:
     tree: Tree
-    actions: tuple[tuple[Action, tuple[Mark, ...]], ...]
-    """Each action with the set, wait or barrier that it is, or those in it."""
+    actions: Sequence[Action]
+    of_action: tuple[tuple[Mark, ...], ...]
+    """The set, wait or barrier that each action is, or those in it."""
     marks: tuple[Mark, ...]
     """Each at the place of its number."""
     gaps: Mapping[tuple[int, bool], tuple[Item, ...]]
@@ -94,15 +95,15 @@ class Layout:
 def layout(tree: Tree, actions: Sequence[Action]) -> Layout:
     """Lays a plan out. The marks of the actions are numbered in their order."""
     marks: list[Mark] = []
-    of_action: list[tuple[Action, tuple[Mark, ...]]] = []
+    of_action: list[tuple[Mark, ...]] = []
     for action in actions:
         parts = action.trip if action.rank is Rank.CLOSING else (action,)
-        of_action.append((action, tuple([Mark(number, part) for number, part in enumerate(parts, len(marks))])))
-        marks += of_action[-1][1]
-    held = {id(action): mine for action, mine in of_action}
+        of_action.append(tuple([Mark(number, part) for number, part in enumerate(parts, len(marks))]))
+        marks += of_action[-1]
+    held = {id(action): mine for action, mine in zip(actions, of_action, strict=True)}
     nodes = {node.key: node for block in tree.blocks for node in block.nodes}
     gaps = {gap: tuple(_items(nodes[gap[0]], here, held)) for gap, here in gaps_of(actions).items()}
-    return Layout(tree, tuple(of_action), tuple(marks), gaps)
+    return Layout(tree, actions, tuple(of_action), tuple(marks), gaps)
 
 
 def marks_of(item: Item) -> tuple[Mark, ...]:

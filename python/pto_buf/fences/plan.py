@@ -9,6 +9,7 @@ from pto_buf.fences.barriers import barriers
 from pto_buf.fences.budget import fit_ids, reduced
 from pto_buf.fences.global_order import watch
 from pto_buf.fences.ids import Ids
+from pto_buf.fences.layout import Layout, layout
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.meetings import meetings
 from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool, in_conflict
@@ -51,29 +52,32 @@ def plan_fences(
     program orders pipes, too, of which the plan knows nothing. With `plain` every pool is ordered by regions.
     """
     tree, ids = build_tree(program), ids or Ids()
-    plan = _whole_plan(program, tree, _Context(pools, flow, target, ids, reach or Reach(), reduce, plain), windows)
+    context = _Context(pools, flow, target, ids, reach or Reach(), reduce, plain)
+    plan, laid_out = _whole_plan(program, tree, context, windows)
     if not reduce:
         return plan
-    events, actions = reduced(plan.events, plan.actions, tree, ids)
+    events, actions = reduced(plan.events, laid_out, ids)
     return replace(plan, events=tuple(events), actions=tuple(actions))
 
 
-def _whole_plan(program: Program, tree: Tree, context: "_Context", windows: Windows | None) -> FencePlan:
+def _whole_plan(program: Program, tree: Tree, context: "_Context", windows: Windows | None) -> tuple[FencePlan, Layout]:
     plan = _plan(program, tree, context, {})
+    laid_out = layout(tree, plan.actions)
     if not windows:
-        return plan
+        return plan, laid_out
     in_order = context.target.ordered_pipes
     met = tuple(meetings(tree, windows))
     pairs: dict[int, frozenset[Pair]] = {}
     while True:
-        watched = watch(tree, plan.events, plan.actions, windows, met, in_order)
+        watched = watch(plan.events, laid_out, windows, met, in_order)
         more = {array: pairs.get(array, frozenset()) | new for array, new in watched.pairs.items()}
         if all(more[array] == pairs.get(array) for array in more):
             lost = [one for fences in plan.arrays if (one := lost_on(fences, watched.told)) is not None]
-            return replace(plan, lost=(*plan.lost, *lost))
+            return replace(plan, lost=(*plan.lost, *lost)), laid_out
         pairs.update(more)
         wider, arrays = with_arrays(program, windows, dict(sorted(pairs.items())))
         plan = _plan(wider, build_tree(wider), context, {arrays[number]: pairs[number] for number in arrays})
+        laid_out = layout(tree, plan.actions)
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,12 @@ longest ways between two points are made of edges that stay; of several edges be
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pto_buf.fences.actions import Action, PlannedEvent
-from pto_buf.fences.layout import Closed, Guarded, Item, Layout, Mark
-from pto_buf.fences.phases import Closing
-from pto_buf.fences.runs import Run
-from pto_buf.fences.tree import Site, Tree
+from pto_buf.fences.actions import PlannedEvent
+from pto_buf.fences.layout import Layout, Mark
+from pto_buf.fences.replay import Replay
+from pto_buf.fences.tree import Site
 from pto_buf.hw import Pipe
-from pto_buf.slots.program import Loop, Node, Op
+from pto_buf.slots.program import Op
 
 _Clock = dict[Pipe, int]
 _Point = tuple[Pipe, int]
@@ -40,7 +39,7 @@ class _Edge(NamedTuple):
     token: _Token
 
 
-class Trial(Run):
+class Trial(Replay):
     """One run. `pairs`: which sets met which waits, and how many nodes came between them at most.
 
     `needed`: sets that tell something that no other edge tells, and barriers whose pipe is not told otherwise that all
@@ -48,10 +47,8 @@ class Trial(Run):
     implied is not there.
     """
 
-    def __init__(self, tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout, unknown: Iterator[int]):
-        super().__init__(tree, tree.of_op, unknown)
-        self.events = events
-        self.laid_out = laid_out
+    def __init__(self, events: Sequence[PlannedEvent], laid_out: Layout, unknown: Iterator[int]):
+        super().__init__(events, laid_out, unknown)
         self.pairs: dict[tuple[int, int], int] = {}
         self.needed: dict[int, None] = {}
         self.rivals: dict[tuple[int, ...], None] = {}
@@ -73,14 +70,6 @@ class Trial(Run):
             for edge in edges:
                 self._meet(edge)
 
-    def before(self, node: Node) -> None:
-        for item in self.laid_out.gaps.get((node.key, False), ()):
-            self._act(item)
-
-    def behind(self, node: Node) -> None:
-        for item in self.laid_out.gaps.get((node.key, True), ()):
-            self._act(item)
-
     def op(self, op: Op, accesses: Sequence[tuple[Site, int]]) -> None:
         for pipe in op.pipes:
             self._close(pipe)
@@ -90,38 +79,15 @@ class Trial(Run):
             self._done[pipe] += 1
             self._last[pipe] = self._done[pipe]
 
-    def _act(self, item: Item) -> None:
-        match item:
-            case Mark():
-                self._signal(item)
-            case Guarded(marks):
-                if all(one.has(self.value(one.counter)) for one in marks[0].action.once):
-                    self._signals(marks)
-            case Closed(Loop() as loop, Action(closing=Closing() as closing), marks):
-                for counter in self.trips_behind(loop, closing):
-                    self.trip(loop, counter)
-                    self._signals(marks)
-                    self.carry(loop)
-            case Closed():
-                self._signals(item.marks)
-            case _:
-                pass
-
-    def _signals(self, marks: Sequence[Mark]) -> None:
-        for mark in marks:
-            self._signal(mark)
-
-    def _signal(self, mark: Mark) -> None:
+    def mark(self, mark: Mark) -> None:
         number, action = mark.number, mark.action
         if action.implied:
             return
         if action.pipe is not None:
             self._barriers.setdefault(action.pipe, []).append(number)
             return
-        assert action.event is not None
-        event = self.events[action.event]
-        lane = action.lane if isinstance(action.lane, int) else self.value(action.lane.access.term)
-        key = action.event, lane if action.modulus is None else lane % action.modulus
+        key = self.token(action)
+        event = self.events[key[0]]
         if action.waits:
             token = self._tokens.pop(key, None)
             if token is not None:

@@ -12,7 +12,6 @@ from functools import cached_property
 from pto_buf.fences.actions import PlannedEvent
 from pto_buf.fences.layout import Closed, Guarded, Item, Layout, Mark
 from pto_buf.fences.remainders import Divisors, Lanes
-from pto_buf.fences.tree import Tree
 from pto_buf.hw import Pipe
 from pto_buf.slots.forms import Atoms
 from pto_buf.slots.program import Branch, Loop, Op, While
@@ -42,8 +41,8 @@ States = tuple[State, ...]
 class Ways:
     """`events` and `laid_out` are those of the whole plan. `most`: items to come by, for all questions together."""
 
-    def __init__(self, tree: Tree, events: Sequence[PlannedEvent], laid_out: Layout, most: int):
-        self.tree = tree
+    def __init__(self, events: Sequence[PlannedEvent], laid_out: Layout, most: int):
+        self.tree = laid_out.tree
         self.events = events
         self.laid_out = laid_out
         self.gone = {mark.number for mark in laid_out.marks if mark.action.implied}
