@@ -43,7 +43,7 @@ from pto_buf.slots.build import Built, build
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.program import SlotSet
 from pto_buf.source import place_of
-from pto_buf.walking import functions, ops_of
+from pto_buf.walking import functions
 
 
 @dataclass(frozen=True)
@@ -117,11 +117,11 @@ def sharing_bytes(built: Built, target: Target) -> list[list[SlotSet]]:
 
 def _close(function: FuncOp) -> None:
     """Every kernel ends with a barrier over all pipes: the assembler adds none."""
-    for op in ops_of(function, ReturnOp):
-        if op.parent is not None:
-            barrier = BarrierOp(Pipe.ALL)
-            barrier.location = op.location
-            op.parent.insert_op_before(barrier, op)
+    last = function.body.block.last_op
+    assert isinstance(last, ReturnOp)
+    barrier = BarrierOp(Pipe.ALL)
+    barrier.location = last.location
+    function.body.block.insert_op_before(barrier, last)
 
 
 class _IndexReach(Reach):

@@ -111,10 +111,10 @@ class Planner:
                     number,
                     None,
                     named[use.lane] if named is not None and isinstance(use.lane, int) else use.lane,
-                    _modulus(use, group.lanes, folded),
+                    None if named is not None else _modulus(use, group.lanes, folded),
                     use.do is Do.WAIT or use.do is Do.DRAIN,
                     (0, False) if use.way is None else pass_order(use),
-                    once=_once(use) if moved is None else moved.once,
+                    once=moved.once if moved is not None else _once(use),
                 )
                 if use.closing is None:
                     self.actions.append(action)

@@ -97,17 +97,18 @@ class _Walk:
                 return left
 
     def _op(self, op: Op, pipe: Pipe, pools: dict[int, _Pool], decide: bool) -> None:
-        mine = self.of_op.get(op.key, ())
+        mine = [(site, self.order.storage(site)) for site in self.of_op.get(op.key, ())]
         if pipe in self.found.get(op.key, ()) or any(
             self.order.must_wait(earlier.site, site, earlier.carried)
-            for site in mine
-            for earlier in pools.get(self.order.storage(site), {}).values()
+            for site, storage in mine
+            if storage in pools
+            for earlier in pools[storage].values()
         ):
             pools.clear()
             if decide:
                 self.found.setdefault(op.key, {})[pipe] = None
-        for site in mine:
-            pools.setdefault(self.order.storage(site), {})[self._key(site, ())] = _Open(site, ())
+        for site, storage in mine:
+            pools.setdefault(storage, {})[self._key(site, ())] = _Open(site, ())
 
     def _key(self, site: Site, carried: tuple[int, ...]) -> Hashable:
         access = site.access

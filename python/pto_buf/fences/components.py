@@ -23,18 +23,22 @@ class Component:
 def components(sites: Sequence[Site], tree: Tree, flow: Flow) -> tuple[Component, ...]:
     """The components of these accesses, in program order of their first one. Unreachable accesses are left out."""
     leader: dict[SiteKey, SiteKey] = {}
+    """For an opening that goes with another one, that one."""
 
     def find(key: SiteKey) -> SiteKey:
-        while leader.setdefault(key, key) != key:
-            leader[key] = leader[leader[key]]
-            key = leader[key]
+        while key in leader:
+            above = leader[key]
+            leader[key] = leader.get(above, above)
+            key = above
         return key
 
     reached = [site for site in sites if site.key in flow.origins]
     for site in reached:
-        first, *rest = flow.origins[site.key]
-        for origin in rest:
-            leader[find(origin.opener)] = find(first.opener)
+        origins = flow.origins[site.key]
+        for origin in origins[1:]:
+            one, other = find(origin.opener), find(origins[0].opener)
+            if one != other:
+                leader[one] = other
     groups: dict[SiteKey, list[Site]] = {}
     for site in reached:
         groups.setdefault(find(flow.origins[site.key][0].opener), []).append(site)

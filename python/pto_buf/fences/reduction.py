@@ -112,9 +112,9 @@ class _Survey:
                     self.waits[event].append(_Spot(block, before_wait[dst], self._number, lane))
                     before_set[dst] += 1
                 case _:
-                    busy = self._busy(item)
-                    before_set.update(busy)
-                    before_wait.update(busy)
+                    for pipe in self._busy(item):
+                        before_set[pipe] += 1
+                        before_wait[pipe] += 1
         return tuple(pipe for pipe in Pipe if before_set[pipe] or before_wait[pipe])
 
     def _busy(self, item: Work | Everything | Nest) -> tuple[Pipe, ...]:

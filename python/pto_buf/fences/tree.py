@@ -215,10 +215,10 @@ def common_block(paths: list[tuple[Step, ...]]) -> int:
     """The innermost block that every path passes through."""
     deepest = 0
     for steps in zip(*paths, strict=False):
-        if any(step.block != steps[0].block for step in steps):
+        if len({step.block for step in steps}) > 1:
             break
         deepest = steps[0].block
-        if any(step.item != steps[0].item for step in steps):
+        if len({step.item for step in steps}) > 1:
             break
     return deepest
 
