@@ -214,8 +214,9 @@ class TileOp(IRDLOperation, VerifiedBySignature):
                 if name is None:  # the comma stands before the attributes
                     break
                 names.append(name)
-            attributes |= _parse_inner(parser)
-            parser.parse_punctuation(":")
+            if not parser.parse_optional_punctuation(":"):
+                attributes |= _parse_inner(parser)
+                parser.parse_punctuation(":")
             types = [parser.parse_type()]
             first = None
             while first is None and parser.parse_optional_punctuation(","):

@@ -19,10 +19,9 @@ from xdsl.parser import UnresolvedOperand
 from xdsl.pattern_rewriter import PatternRewriterListener
 from xdsl.utils.exceptions import MultipleSpansParseError, ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
 
 from pto_buf.errors import Diagnostic, DiagnosticError, Note, Place, near_miss
-from pto_buf.lexing import QuickLexer
+from pto_buf.lexing import NAMED_TYPE, QuickLexer
 from pto_buf.locations import Positions, location_at
 from pto_buf.quick_parser import QuickParser
 
@@ -130,7 +129,6 @@ class LocatedParser(QuickParser):
         self._known: dict[tuple[str, str], Attribute] = {}
         """By the name, with its mark, and the body: types and attributes that were read."""
         self._nesting = 0
-        self._name_start = 0
 
     def parse_module(self, allow_implicit_module: bool = True) -> ModuleOp:
         """As xDSL's, but undefined values are reported where they are used, all of them."""
@@ -162,11 +160,6 @@ class LocatedParser(QuickParser):
         if isinstance(op.location, UnknownLoc):
             op.location = self._positions.location(start)
         return op
-
-    def _parse_op_result_list(self) -> list[tuple[Span, int]]:
-        results = super()._parse_op_result_list()
-        self._name_start = self.pos
-        return results
 
     def resolve_unusual_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue[Any]:
         """As xDSL's, but remembers where a value that is not defined yet was used first."""
@@ -201,7 +194,7 @@ class LocatedParser(QuickParser):
     def parse_optional_type(self) -> TypeAttribute | None:
         """As xDSL's, but a type that was read before is looked up at once."""
         name = self.token
-        if name.kind is MLIRTokenKind.EXCLAMATION_IDENT and (body := _BODY.match(self.lexer.input.content, name.end)):
+        if name.kind is NAMED_TYPE and (body := _BODY.match(self.lexer.input.content, name.end)):
             known = self._known.get((name.text, body.group()))
             if known is not None:
                 self._resume_from(body.end())
@@ -213,7 +206,7 @@ class LocatedParser(QuickParser):
         if found is not None:
             return found
         dialect = name.partition(".")[0]
-        place = self._positions.place(self._name_start)
+        place = self._positions.place(self.name_start)
         if "." in name and dialect not in self.ctx.registered_dialect_names:
             known = sorted(self.ctx.registered_dialect_names)
             message = f"op '{name}' is of an unknown dialect '{dialect}'"

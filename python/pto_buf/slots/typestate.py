@@ -20,6 +20,8 @@ from pto_buf.slots.wording import Path, path_of
 _ORDER = {Role.READ: 0, Role.UPDATE: 1, Role.SCRATCH: 2, Role.WRITE: 2}
 """An op reads before it writes."""
 
+_SCRATCH = Role.SCRATCH
+
 
 @dataclass
 class Rules:
@@ -82,7 +84,8 @@ class Rules:
         if node.takes_up is not None:
             return self._taken_up(node, node.takes_up, state)
         own = [number for number, access in enumerate(node.accesses) if access.slots.key == self.slots.key]
-        own.sort(key=lambda number: _ORDER[node.accesses[number].role])
+        if len(own) > 1:
+            own.sort(key=lambda number: _ORDER[node.accesses[number].role])
         ways: list[_Way] = [(state, {})]
         for number in own:
             ways = [after for before, read in ways for after in self._access(node, number, before, read)]
@@ -102,7 +105,7 @@ class Rules:
                 yield State(facts, _all_unknown(state.held) if access.role.writes else state.held), read
                 continue
             after = State(facts, self._after(op, SiteKey(op.key, number), slot, State(facts, state.held), read))
-            if access.role is Role.READ and (slot not in read or access.operand not in op.in_place):
+            if not access.role.writes and (slot not in read or access.operand not in op.in_place):
                 yield after, {**read, slot: number}
             else:
                 yield after, read
@@ -152,22 +155,20 @@ class Rules:
         value = state.held.value(access.lease, access.written) or state.held.value(access.held, None)
         if value is not None and (access.lease is not None or access.role.reads):
             self._name(value, site, self._path(state.facts))
-        match access.role:
-            case Role.READ:
-                return self._used(access, site, slot, state)
-            case Role.UPDATE:
-                return self._written(site, slot, self._used(access, site, slot, state))
-            case Role.WRITE if slot in read:
-                if op.accesses[read[slot]].operand not in op.in_place:
-                    self.complaints.not_in_place(self.slots, site, read[slot], slot)
-                for lease in state.held.slots[slot]:
-                    if lease is not None and lease.opener is not None:
-                        self.flow.origin(site, lease.origin)
-                return self._written(site, slot, state.held)
-            case Role.WRITE:
-                return self._written(site, slot, self._opened(access, site, slot, state))
-            case Role.SCRATCH:
-                return self._opened(access, site, slot, state)
+        role = access.role
+        if role.reads:
+            used = self._used(access, site, slot, state)
+            return self._written(site, slot, used) if role.writes else used
+        if role is _SCRATCH:
+            return self._opened(access, site, slot, state)
+        if slot not in read:
+            return self._written(site, slot, self._opened(access, site, slot, state))
+        if op.accesses[read[slot]].operand not in op.in_place:
+            self.complaints.not_in_place(self.slots, site, read[slot], slot)
+        for lease in state.held.slots[slot]:
+            if lease is not None and lease.opener is not None:
+                self.flow.origin(site, lease.origin)
+        return self._written(site, slot, state.held)
 
     def _name(self, value: Value, site: SiteKey, path: Callable[[], Path]) -> None:
         """A value is named: its lease must not have ended."""
@@ -195,7 +196,7 @@ class Rules:
             elif lease.filled is not None and not _covers(lease.filled, self._bytes(access)):
                 self.complaints.unfilled(self.slots, site, slot, lease.opener.op, path)
             self.flow.origin(site, lease.origin)
-            if access.role is not Role.READ:
+            if access.role.writes:
                 return lease
             self._read.add(self.complaints.as_written(lease.opener))
             return lease if lease.read else lease._replace(read=True)
@@ -204,7 +205,7 @@ class Rules:
 
     def _opened(self, access: Access, site: SiteKey, slot: int, state: State[Held]) -> Held:
         """A first write ends what the slot held; one of a part continues a lease that it finds there."""
-        scratch = access.role is Role.SCRATCH
+        scratch = access.role is _SCRATCH
         continues = access.is_partial and not scratch
         new = Lease(site, read=scratch, scratch=scratch, filled=(self._bytes(access),) if access.is_partial else None)
 
