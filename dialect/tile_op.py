@@ -20,7 +20,7 @@ from xdsl.traits import MemoryWriteEffect
 from xdsl.utils.exceptions import VerifyException
 
 from pto_buf.dialect.attributes import is_a, spelling, word_of
-from pto_buf.dialect.groups import VerifiedBySignature, quick_groups
+from pto_buf.dialect.groups import VerifiedBySignature, operands_of, quick_groups
 from pto_buf.dialect.memrefs import memref_spec
 from pto_buf.dialect.table.matching import match
 from pto_buf.dialect.table.row import (
@@ -135,7 +135,7 @@ class TileOp(IRDLOperation, VerifiedBySignature):
         """As any op's, and the constants among the operands. A move is verified by what it moves from, too."""
         if self.row.mnemonic == "tmov":
             return None
-        return super().signature(), tuple([constant_of(value) for value in self.operands])
+        return super().signature(), tuple([constant_of(value) for value in operands_of(self)])
 
     def verify_(self) -> None:
         row = self.row

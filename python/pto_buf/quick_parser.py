@@ -18,6 +18,8 @@ from pto_buf.lexing import KINDS, NAMED_VALUE, WORD, QuickLexer, QuickToken
 
 _BRACE, _EQUAL, _SHARP = KINDS["{"], KINDS["="], MLIRTokenKind.HASH_IDENT
 
+_BEGIN_OPS = (WORD, NAMED_VALUE, MLIRTokenKind.STRING_LIT)
+
 _INTEGER = re.compile(r"(-?[0-9]++) ?: ?(index|i[1-9][0-9]*+)(?![\w$.])", re.ASCII)
 """A number and its type, as they are most often written."""
 
@@ -108,6 +110,10 @@ class QuickParser(Parser):
         if self._parser_state.current_token.kind is not _BRACE:
             return {}
         return super().parse_optional_dictionary_attr_dict()
+
+    def parse_optional_operation(self) -> Operation | None:
+        """An op, if one comes next."""
+        return self.parse_operation() if self.token.kind in _BEGIN_OPS else None
 
     def parse_operation(self) -> Operation:
         """An op, whose results get their names. Raises ParseError if something else comes next."""

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block as IRBlock
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from pto_buf.dialect.groups import operands_of
 from pto_buf.dialect.pointers import GetValidShapeOp, TileValidColsOp, TileValidRowsOp
 from pto_buf.dialect.ptobuf import AllocSlotsOp, ReleaseOp, SlotSelectOp
 from pto_buf.dialect.slot_op import IntoManyOp, IntoOp, SlotOp
@@ -156,9 +157,9 @@ class _Builder:
         shape = self.shapes.of(op)
         if shape.wrong is not None:
             self._problem(op, f"'{op.name}': {shape.wrong.message}", kind=shape.wrong.kind)
-        accesses: list[Access] = []
+        operands, accesses = operands_of(op), list[Access]()
         for touched in shape.touched:
-            held = self._slot(op.operands[touched.position], op)
+            held = self._slot(operands[touched.position], op)
             if held is None:
                 continue
             self.indices[SiteKey(key, len(accesses))] = held.index
@@ -205,7 +206,7 @@ class _Builder:
         return (Loop(key, loop.var, loop.lower, loop.upper, loop.step, body, stage, place, loop.carried),)
 
     def _other(self, op: Operation) -> Sequence[Node]:
-        if any(tile_of(value.type) is not None for value in op.operands):
+        if any(tile_of(value.type) is not None for value in operands_of(op)):
             name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
             self._problem(op, f"'{name}' is not known to read or write the tiles it takes", kind="unsupported-op")
         for region in op.regions:
@@ -234,7 +235,7 @@ class _Builder:
                 case IntoOp() | IntoManyOp() as into:
                     shape = self.shapes.of(into)
                     written = shape.kept[value.index]
-                    held = self._slot(into.operands[shape.touched[written].position], into)
+                    held = self._slot(operands_of(into)[shape.touched[written].position], into)
                     return None if held is None else replace(held, lease=self.keys[into], written=written, held=None)
                 case scf.IfOp() as branch:
                     arms = [cast(Operation, region.block.last_op) for region in branch.regions]

@@ -42,8 +42,10 @@ class Facts:
 
     def without(self, atoms: Iterable[int]) -> "Facts":
         """Forgets every fact in which one of these atoms stands."""
+        if self.is_empty:
+            return self
         gone = set(atoms)
-        if self.is_empty or not gone:
+        if not gone:
             return self
         spans = {form: span for form, span in self.spans.items() if not any(atom in gone for atom, _ in form)}
         residues = {atom: residue for atom, residue in self.residues.items() if atom not in gone}

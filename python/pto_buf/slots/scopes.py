@@ -201,11 +201,13 @@ class _Survey:
 
     def _placed(self, form: Linear, around: tuple[int, ...]) -> Linear:
         """The form, or what stands for it in the outermost loop that does not change it."""
+        if not form.parts:
+            return form
         held = self.atoms.range(form)
         depth = max(
             (self._depth(leaf, around) for atom, _ in form.parts for leaf in self.atoms.leaves[atom]), default=0
         )
-        if depth == len(around) or not form.parts or held.high - held.low >= MOST_VALUES:
+        if depth == len(around) or held.high - held.low >= MOST_VALUES:
             return form
         loop = around[depth]
         known = self.fixed.setdefault(loop, {})

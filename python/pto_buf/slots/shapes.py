@@ -35,7 +35,10 @@ class Shape:
 
 
 class Shapes:
-    """Ops that are equal in type, operand types, constant operands and attributes have one shape."""
+    """Ops that are equal in type, operand types, constant operands and attributes have one shape.
+
+    Types of operands are told apart by identity, as by `VerifiedBySignature`.
+    """
 
     def __init__(self, target: Target):
         self._target = target
@@ -52,7 +55,7 @@ class Shapes:
         operands = operands_of(op)
         key = (
             type(op),
-            tuple([value.type for value in operands]),
+            tuple([id(value.type) for value in operands]),
             tuple([constant_of(value) for value in operands]),
             tuple(op.attributes.items()),
         )

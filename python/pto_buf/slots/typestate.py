@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 from pto_buf.dialect.table.row import Role
 from pto_buf.errors import Place
@@ -11,7 +12,7 @@ from pto_buf.slots.facts import Facts
 from pto_buf.slots.flow import FlowBuilder, Origin, SiteKey
 from pto_buf.slots.held import UNKNOWN, Bytes, Held, Lease, Value
 from pto_buf.slots.linear import Linear
-from pto_buf.slots.names import last_names, loops_of_ops, names_in
+from pto_buf.slots.names import last_names, loops_of_ops
 from pto_buf.slots.program import Access, Block, Loop, Node, Op, Release, SlotSet, While
 from pto_buf.slots.scopes import Scopes
 from pto_buf.slots.terms import Term
@@ -37,7 +38,7 @@ class Rules:
     def __post_init__(self) -> None:
         self._loops = dict(loops_of_ops(self.block))
         self._named = last_names(self.block)
-        self._all_named = frozenset(name for node in self.block for name in names_in(node))
+        self._all_named = frozenset(chain.from_iterable(self._named.values()))
         self._read: set[Hashable] = set()
         """The writes, as written by a person, of which a lease is read."""
         self._overwritten: dict[tuple[SiteKey, SiteKey], Witness] = {}
