@@ -8,6 +8,7 @@ that a dependence carried by the loop finds its barrier too.
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from pto_buf.fences.pools import in_conflict
 from pto_buf.fences.tree import OfOp, Site, by_op, inner_blocks
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Block, Branch, Loop, Op, While
@@ -25,7 +26,7 @@ class Order(Protocol):
         ...
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
-        """Whether `later` conflicts with `earlier` of the same pool and pipe and no flag proves that one complete.
+        """Whether no flag proves `earlier` complete, with which `later`, of the same pool and pipe, is in conflict.
 
         `carried`: keys of the loops whose back edge lies between.
         """
@@ -99,7 +100,7 @@ class _Walk:
     def _op(self, op: Op, pipe: Pipe, pools: dict[int, _Pool], decide: bool) -> None:
         mine = [(site, self.order.storage(site)) for site in self.of_op.get(op.key, ())]
         if pipe in self.found.get(op.key, ()) or any(
-            self.order.must_wait(earlier.site, site, earlier.carried)
+            in_conflict(earlier.site, site) and self.order.must_wait(earlier.site, site, earlier.carried)
             for site, storage in mine
             if storage in pools
             for earlier in pools[storage].values()

@@ -12,7 +12,7 @@ from pto_buf.fences.ids import Ids
 from pto_buf.fences.layout import Layout, layout
 from pto_buf.fences.loss import Lost
 from pto_buf.fences.meetings import meetings
-from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool, in_conflict
+from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
 from pto_buf.fences.tree import Site, Step, Tree, build_tree, build_trees
 from pto_buf.fences.windows import Pair, Windows
 from pto_buf.hw import Pipe, Target
@@ -152,8 +152,6 @@ class _Order:
         return tuple([placed.phase.get(site.key) for placed in fences.rings])
 
     def must_wait(self, earlier: Site, later: Site, carried: tuple[int, ...]) -> bool:
-        if not in_conflict(earlier, later):
-            return False
         shared = tuple(step for step, also in zip(earlier.path, later.path, strict=False) if step == also)
         if not carried and self._in_other_slot(earlier, later, shared):
             return False

@@ -195,12 +195,15 @@ class Run:
             self._values[carried.var.key] = self.value(carried.init)
 
     def _lane(self, site: Site) -> int:
-        lane = self.value(site.access.term)
-        slot = (site.access.slots.key, lane)
-        if not 0 <= lane < site.access.slots.count or (slot not in self._written and not site.access.role.writes):
+        access = site.access
+        lane = self.value(access.term)
+        slot = (access.slots.key, lane)
+        if not 0 <= lane < access.slots.count:
             raise UndefinedError
-        if site.access.role.writes:
+        if access.role.writes:
             self._written.add(slot)
+        elif slot not in self._written:
+            raise UndefinedError
         return lane
 
     def value(self, term: Term) -> int:
