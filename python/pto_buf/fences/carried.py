@@ -38,7 +38,7 @@ def carried_shapes(component: Component, tree: Tree, flow: Flow, others: Sequenc
 
     The most parallel ones come first. Leases may come in from `others`, other accesses.
     """
-    around = tree.loops_around(tree.blocks[component.frame].path)
+    around = tree.blocks[component.frame].loops
     found = traces(tree, component.sites, flow, others)
     ordered = in_order(found.whole, component.sites)
     if ordered is None:

@@ -52,7 +52,7 @@ def _component(sites: Sequence[Site], tree: Tree, flow: Flow) -> Component:
         if tree.node(step).key in carriers:
             frame = step.block
             break
-    around = tree.loops_around(tree.blocks[frame].path)
+    around = tree.blocks[frame].loops
     members = {site.key for site in sites}
     carried = any(
         ended.opener in members and ended.carried_by not in around

@@ -160,10 +160,7 @@ class _Watch(Listening):
         self._trips: dict[int, int] = {}
         """For each loop, how many trips have begun."""
         self._around = {
-            node.key: self.tree.loops_around(block.path)
-            for block in self.tree.blocks
-            for node in block.nodes
-            if node.key in windows
+            node.key: block.loops for block in self.tree.blocks for node in block.nodes if node.key in windows
         }
         for block in self.tree.blocks:
             for node in block.nodes:
@@ -275,7 +272,7 @@ def _involved(tree: Tree, windows: Windows) -> frozenset[int]:
         found = {leaf.key if isinstance(leaf, Var) else -1 for leaf in leaves(term)}
         return len(found) < 2 and all(from_zero.get(key, False) for key in found)
 
-    nested = {node.key for block in tree.blocks if len(tree.loops_around(block.path)) > 1 for node in block.nodes}
+    nested = {node.key for block in tree.blocks if len(block.loops) > 1 for node in block.nodes}
     return frozenset(
         key
         for key, found in windows.items()

@@ -48,7 +48,7 @@ def rings_in(
     if len(found) == 1:
         yield from _rings_of_item(found[0], tree, lane, around, parts)
     elif found:
-        loops = tree.loops_around(tree.blocks[block].path)
+        loops = tree.blocks[block].loops
         signature = tuple(stage.pipes for stage in found)
         yield Placed(ring_of(signature, around=around), (shape_of(found, lane[0], loops),), lane[1])
         yield from rings_inside(found, tree, lane, parts)
@@ -90,7 +90,7 @@ def _rings_of_blocks(stage: Stage, tree: Tree, lane: Lane, parts: Parts) -> Iter
 
 def _turns(stage: Stage, tree: Tree, lane: Lane) -> Placed:
     """Executions of one item kept apart: behind it each pipe tells all others."""
-    shape = shape_of([stage], lane[0], tree.loops_around(tree.blocks[stage.span.block].path))
+    shape = shape_of([stage], lane[0], tree.blocks[stage.span.block].loops)
     passes = tuple(Piece(1, pipe, stage.span, lane[0], Pass.BEHIND) for pipe in stage.pipes)
     signature = (stage.pipes, stage.pipes)
     return Placed(ring_of(signature), (replace(shape, signature=signature, pieces=(*shape.pieces, *passes)),), lane[1])
@@ -102,7 +102,7 @@ def _rings_of_while(
     """A round is one run of both regions; the last one, of the first region alone, is closed behind the loop."""
     found = [stage for block, sites in inside for stage in stages(block, sites, tree)]
     first = stages(*inside[0], tree)
-    loops = (*tree.loops_around(tree.blocks[inside[0][0]].path),)
+    loops = tree.blocks[inside[0][0]].loops
     shape = replace(shape_of(found, lane[0], loops), closing=Closing(node.key, 1, False), opening=len(first) - 1)
     yield Placed(ring_of(shape.signature), (shape,), lane[1])
     yield from rings_inside(found, tree, lane)

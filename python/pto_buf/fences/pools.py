@@ -283,7 +283,7 @@ def _contained(component: Component, tree: Tree, lanes: int) -> _Contained | Non
     """None if the slot index is not known throughout the frame."""
     found = tuple(stages(component.frame, component.sites, tree))
     lane = _lane_site(component)
-    around = tree.loops_around(tree.blocks[component.frame].path)
+    around = tree.blocks[component.frame].loops
     if not all(lane_is_known(site, found[0].span, tree) for site in component.sites):
         return None
     return _Contained(component.frame, found, shape_of(found, lane, around), (lane, lanes))

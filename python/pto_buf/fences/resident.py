@@ -28,7 +28,7 @@ def resident_shapes(component: Component, tree: Tree, flow: Flow, lanes: int) ->
     runs = runs_of(component.sites, ())
     signature = tuple(pipes_of(run) for run in runs)
     phase = {site.key: number for number, run in enumerate(runs) for site in run}
-    around = tree.loops_around(tree.blocks[component.frame].path)
+    around = tree.blocks[component.frame].loops
     finder = _Finder(component.frame, tree, lanes)
     groups = [(number, pipe, _by_index(run, pipe)) for number, run in enumerate(runs) for pipe in signature[number]]
     parts = finder.parts(groups)

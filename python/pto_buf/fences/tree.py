@@ -19,12 +19,16 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class BlockInfo:
-    """`path` leads from the program's body to the block: the items around it, outermost first."""
+    """`path` leads from the program's body to the block: the items around it, outermost first.
+
+    `loops` are the keys of the loops among these.
+    """
 
     key: int
     nodes: Block
     owner: Node | None
     path: tuple[Step, ...]
+    loops: tuple[int, ...]
     first: int
     last: int
     """Keys of the first and the last node of the block in the whole program, of which `nodes` may be a part."""
@@ -164,9 +168,10 @@ def _tree(body: _Part, part_of: Callable[[int], int], number: int) -> Tree:
     sites: list[Site] = []
     inner: dict[int, tuple[int, ...]] = {}
 
-    def enter(part: _Part, owner: Node | None, path: tuple[Step, ...]) -> int:
+    def enter(part: _Part, owner: Node | None, path: tuple[Step, ...], loops: tuple[int, ...]) -> int:
         key = len(blocks)
-        blocks.append(BlockInfo(key, tuple([node for node, _ in part.nodes]), owner, path, part.first, part.last))
+        nodes = tuple([node for node, _ in part.nodes])
+        blocks.append(BlockInfo(key, nodes, owner, path, loops, part.first, part.last))
         for item, (node, inside) in enumerate(part.nodes):
             here = (*path, Step(key, item))
             if isinstance(node, Op):
@@ -174,10 +179,11 @@ def _tree(body: _Part, part_of: Callable[[int], int], number: int) -> Tree:
                     if part_of(access.slots.key) == number:
                         sites.append(Site(SiteKey(node.key, index), node, access, here))
             elif inside:
-                inner[node.key] = tuple(enter(one, node, here) for one in inside)
+                around = (*loops, node.key) if isinstance(node, Loop | While) else loops
+                inner[node.key] = tuple(enter(one, node, here, around) for one in inside)
         return key
 
-    enter(body, None, ())
+    enter(body, None, (), ())
     return Tree(tuple(blocks), tuple(sites), inner)
 
 
