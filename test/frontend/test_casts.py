@@ -4,7 +4,7 @@ import pytest
 
 from pto_buf.dialect.ptobuf import INTO_BY_DSL
 from pto_buf.dialect.types import tile_of
-from pto_buf.frontend.casts import chain
+from pto_buf.frontend.ops.casts import chain
 from support.kernel_text import errors, ir
 
 

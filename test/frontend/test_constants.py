@@ -9,7 +9,7 @@ from xdsl.ir import OpResult
 from pto_buf.dialect.gm import MakeTensorViewOp
 from pto_buf.errors import DiagnosticError
 from pto_buf.frontend import read
-from pto_buf.frontend.module import parse, scan
+from pto_buf.frontend.syntax.module import parse, scan
 from support.kernel_text import ir, message
 
 _KERNEL = """

@@ -8,8 +8,8 @@ import pytest
 
 import pto_buf.language as pl
 from pto_buf.frontend import kernels
-from pto_buf.frontend.calls import SIGNATURES
 from pto_buf.frontend.names import DTYPES, SPACES
+from pto_buf.frontend.ops.calls import SIGNATURES
 
 
 @pl.jit

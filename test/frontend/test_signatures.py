@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pto_buf.frontend.calls import parameters_of
+from pto_buf.frontend.ops.calls import parameters_of
 from pto_buf.frontend.refusals import why_not
 
 TILES = """

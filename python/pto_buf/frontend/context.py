@@ -9,14 +9,14 @@ from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, SSAValue
 
 from pto_buf.errors import Collector, DiagnosticError, Note, Place
+from pto_buf.frontend.buffers.held import Held
+from pto_buf.frontend.buffers.placement import OwnedSet
 from pto_buf.frontend.builder import Builder
 from pto_buf.frontend.frames import Frame
-from pto_buf.frontend.held import Held
 from pto_buf.frontend.kinds import TOO_LARGE, UNSUPPORTED
-from pto_buf.frontend.module import Function
 from pto_buf.frontend.names import MemRefDecl
-from pto_buf.frontend.placement import OwnedSet
-from pto_buf.frontend.samples import Shaped
+from pto_buf.frontend.syntax.module import Function
+from pto_buf.frontend.syntax.samples import Shaped
 from pto_buf.frontend.values import PoisonedError, Scalar, Scope, SlotSet, Tile, Value
 from pto_buf.hw import Space, Target
 from pto_buf.locations import location

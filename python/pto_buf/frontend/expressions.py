@@ -4,17 +4,19 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pto_buf.frontend import constants, scalars, slots, subscripts
-from pto_buf.frontend.annotations import constant
+from pto_buf.frontend import scalars
 from pto_buf.frontend.arguments import sequence
-from pto_buf.frontend.calls import call
 from pto_buf.frontend.context import Context
+from pto_buf.frontend.control.rebinding import Changed
 from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import SHAPE, UNDEFINED, UNKNOWN_OP
 from pto_buf.frontend.levers import of_operator
-from pto_buf.frontend.module import Function
 from pto_buf.frontend.names import Applied, DType, MemRefDecl, Symbol
-from pto_buf.frontend.rebinding import Changed
+from pto_buf.frontend.ops import slots, subscripts
+from pto_buf.frontend.ops.calls import call
+from pto_buf.frontend.syntax import constants
+from pto_buf.frontend.syntax.annotations import constant
+from pto_buf.frontend.syntax.module import Function
 from pto_buf.frontend.values import (
     Poison,
     PoisonedError,

@@ -11,19 +11,19 @@ from pto_buf.dialect.pto import KernelKindAttr, MakeTensorViewOp
 from pto_buf.dialect.table.row import ViewSpec
 from pto_buf.dialect.types import PtrSpec, PtrType, TensorViewType
 from pto_buf.errors import Collector, DiagnosticError, Place
-from pto_buf.frontend.annotations import Annotation, ScalarType, ShapelessType, TensorType, annotation
+from pto_buf.frontend.buffers.extents import dimensions, worked_out
+from pto_buf.frontend.buffers.placement import place_sets
 from pto_buf.frontend.builder import INDEX, Builder, scalar_type
 from pto_buf.frontend.context import Context, SourceText, TooLongError
-from pto_buf.frontend.extents import dimensions, worked_out
-from pto_buf.frontend.flow import Flow
-from pto_buf.frontend.inlining import Inliner, plain_body
+from pto_buf.frontend.control.inlining import Inliner, plain_body
+from pto_buf.frontend.control.statements import Reader
 from pto_buf.frontend.kinds import KERNEL_NAME, MEMORY_SPACE, SHAPE, TOO_LARGE
-from pto_buf.frontend.memrefs import MemRefs
-from pto_buf.frontend.module import Function, Kind
 from pto_buf.frontend.names import spelling
-from pto_buf.frontend.placement import place_sets
-from pto_buf.frontend.samples import Shaped
-from pto_buf.frontend.statements import Reader
+from pto_buf.frontend.ops.memrefs import MemRefs
+from pto_buf.frontend.syntax.annotations import Annotation, ScalarType, ShapelessType, TensorType, annotation
+from pto_buf.frontend.syntax.flow import Flow
+from pto_buf.frontend.syntax.module import Function, Kind
+from pto_buf.frontend.syntax.samples import Shaped
 from pto_buf.frontend.values import Number, Scalar, Static, Tensor, Unbound
 from pto_buf.hw import Core, Space, Target
 from pto_buf.tile import DTYPE_BITS

@@ -11,10 +11,10 @@ from pto_buf.dialect.tile_op import ARCH_ATTRIBUTE
 from pto_buf.errors import Collector, Diagnostic, DiagnosticError, Place, Severity
 from pto_buf.frontend.context import SourceText, SpannedSource
 from pto_buf.frontend.kernel import read_kernel
-from pto_buf.frontend.module import Function, Kind, parse, scan
-from pto_buf.frontend.objects import file_of, functions_of
-from pto_buf.frontend.outline import is_output, spmd_count
-from pto_buf.frontend.samples import Shaped
+from pto_buf.frontend.syntax.module import Function, Kind, parse, scan
+from pto_buf.frontend.syntax.objects import file_of, functions_of
+from pto_buf.frontend.syntax.outline import is_output, spmd_count
+from pto_buf.frontend.syntax.samples import Shaped
 from pto_buf.hw import A2A3, Target
 
 _KERNEL_KINDS = (Kind.INCORE, Kind.CUBE, Kind.VECTOR, Kind.OPEN)

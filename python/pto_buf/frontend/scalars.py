@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from pto_buf.frontend import constants
 from pto_buf.frontend.builder import scalar_type
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.syntax import constants
 from pto_buf.frontend.values import Number, Scalar, Static, Value, describe
 
 _INT_OPS: Mapping[type[ast.operator], type[Operation]] = {

@@ -13,7 +13,7 @@ from pto_buf.frontend.names import MemRefDecl
 from pto_buf.tile import TileSpec
 
 if TYPE_CHECKING:
-    from pto_buf.frontend.placement import OwnedSet
+    from pto_buf.frontend.buffers.placement import OwnedSet
 
 
 @dataclass(frozen=True)

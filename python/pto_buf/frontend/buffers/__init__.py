@@ -1,0 +1,1 @@
+"""Where tiles go: shapes, slot sets, destinations, and what slots hold."""

@@ -1,0 +1,67 @@
+"""Column vectors under elementwise ops.
+
+The vector unit wants rows that lie one behind the other, a column vector of the user's is a single column: its bytes
+are those of a single row, and so the op sees it as one.
+"""
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from pto_buf.dialect.ptobuf import SlotSelectOp
+from pto_buf.frontend.arguments import Arguments
+from pto_buf.frontend.buffers.tiles import destination, whatever
+from pto_buf.frontend.context import Context
+from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.values import Tile
+from pto_buf.hw import Space
+from pto_buf.tile import BLayout, TileSpec
+
+KEEPS_COLUMNS = ("row_", "col_", "transpose")
+"""Ops that know what a column is, by the start of their names."""
+
+
+def is_column(spec: TileSpec) -> bool:
+    """Whether a tile is a column vector in the vector buffer."""
+    return spec.space is Space.VEC and spec.cols == 1 and spec.blayout is BLayout.COL_MAJOR
+
+
+def turned(spec: TileSpec) -> TileSpec:
+    """A column as the row of the same bytes, or a row as the column."""
+    blayout = BLayout.ROW_MAJOR if spec.blayout is BLayout.COL_MAJOR else BLayout.COL_MAJOR
+    return replace(spec, rows=spec.cols, cols=spec.rows, v_rows=spec.v_cols, v_cols=spec.v_rows, blayout=blayout)
+
+
+def seen_as(ctx: Context, node: ast.AST, tile: Tile, spec: TileSpec) -> Tile:
+    """The bytes where a tile lies, seen as another tile: whatever they hold. Raises DiagnosticError."""
+    if None in tile.spec.valid or None in spec.valid:
+        raise ctx.error(
+            node, "a tile whose valid extent is known only at run time cannot be seen in another shape", kind=SHAPE
+        )
+    with ctx.at(node):
+        held = tile.owned is None  # the compiler's own tiles are kept apart where that is needed
+        select = ctx.builder.add(SlotSelectOp(tile.select.slots, tile.select.index, spec, held=held))
+    if tile.owned is not None:
+        root = tile.owned.root
+        root.selects[select] = root.selects[tile.select]
+    return Tile(select.slot, select.slot, tile.home, tile.owned, place=ctx.place(node))
+
+
+def with_rows(
+    args: Arguments, tiles: Mapping[str, Tile], compute: Callable[[Mapping[str, Tile], Arguments], Tile]
+) -> Tile:
+    """`compute` on the tiles, columns turned into rows, its result turned back."""
+    first = next(iter(tiles.values()), None)
+    if first is None or not is_column(first.spec) or args.op.startswith(KEEPS_COLUMNS):
+        return compute(tiles, args)
+    ctx, node = args.ctx, args.node
+    rows = {
+        name: seen_as(ctx, node, tile, turned(tile.spec)) if is_column(tile.spec) else tile
+        for name, tile in tiles.items()
+    }
+    if "out" in args:
+        column = destination(ctx, args.place("out"), args.value("out"))
+        compute(rows, args.with_value("out", seen_as(ctx, node, column, turned(column.spec))))
+        return whatever(column)
+    result = compute(rows, args)
+    return seen_as(ctx, node, result, turned(result.spec))
