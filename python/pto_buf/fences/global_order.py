@@ -9,7 +9,7 @@ the output, by the checker.
 from collections import deque
 from collections.abc import Hashable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, groupby
 
 from pto_buf.fences.actions import PlannedEvent
 from pto_buf.fences.layout import Layout
@@ -46,28 +46,36 @@ def watch(
     """Replays a plan, also with the numbers of meetings. Pipes in `in_order` need no barrier between dependent ops."""
     found: dict[int, set[Pair]] = {}
     told: dict[str, int] = {}
-    lucky: set[tuple[int, Pair]] = set()
-    loose: set[tuple[int, Pair]] = set()
+    lucky: _Carriers = {}
+    loose: _Carriers = {}
     tree = laid_out.tree
     involved = _involved(tree, windows)
     small = ((unknown, NOTHING) for unknown in numbers(tree, tree.sites, _compared(tree)))
-    meeting = dict.fromkeys(one.given for one in met if one.trips <= _MOST_TRIPS)
-    for unknown, given in chain(small, ((always(0), given) for given in islice(meeting, _MOST_RUNS))):
+    meeting = list(dict.fromkeys(one.given for one in met if one.trips <= _MOST_TRIPS))[:_MOST_RUNS]
+    left: set[Given] = set()
+    steps = 0
+    for unknown, given in chain(small, ((always(0), given) for given in meeting)):
+        if given is not NOTHING and steps > _MOST_STEPS:
+            left.add(given)
+            continue
         run = _Watch(events, laid_out, unknown, windows, in_order, involved, given)
         if run.go() or run.tired:
             for array, pairs in run.found.items():
                 found.setdefault(array, set()).update(pairs)
-            lucky |= run.lucky
-            loose |= run.loose
+            for known, more in ((lucky, run.lucky), (loose, run.loose)):
+                for ops, carriers in more.items():
+                    known.setdefault(ops, set()).update(carriers)
             for event, waits in run.told.items():
                 told[events[event].name] = told.get(events[event].name, 0) + waits
         if not run.chose:
             break
+        steps += 0 if given is NOTHING else run.steps
     for one in met:
-        if one.trips > _MOST_TRIPS:
+        if one.trips > _MOST_TRIPS or one.given in left:
             found.setdefault(one.array, set()).update(one.pairs(in_order))
-    for array, pair in sorted(lucky & loose, key=lambda entry: (entry[0], entry[1].earlier, entry[1].later)):
-        found.setdefault(array, set()).add(pair)
+    for (array, earlier, later), carriers in lucky.items():
+        for carrier in carriers & loose.get((array, earlier, later), set()):
+            found.setdefault(array, set()).add(Pair(earlier, later, carrier, crosses=False))
     return Watched({array: frozenset(found[array]) for array in sorted(found)}, told)
 
 
@@ -77,6 +85,9 @@ _MOST_TRIPS = 1024
 
 _MOST_RUNS = 16
 """Of runs in which operations come to overlap."""
+
+_MOST_STEPS = 20_000
+"""Of those runs together. Of what would overlap in others, that is taken to be unordered, too."""
 
 
 def _compared(tree: Tree) -> list[int]:
@@ -90,6 +101,10 @@ def _compared(tree: Tree) -> list[int]:
 
 
 _MOST_COMPARED = 4
+
+
+_Carriers = dict[tuple[int, int, int], set[int]]
+"""By array, earlier and later op: the loops in different trips of which they are, -1 for one trip of each."""
 
 
 @dataclass(frozen=True)
@@ -145,10 +160,10 @@ class _Watch(Listening):
         self.windows = windows
         self.in_order = in_order
         self.found: dict[int, set[Pair]] = {}
-        self.lucky: set[tuple[int, Pair]] = set()
-        """By array: pairs that overlap in some trips, and it is not plain in which."""
-        self.loose: set[tuple[int, Pair]] = set()
-        """By array: pairs of such ops that are not ordered in some trips, whether they overlap there or not."""
+        self.lucky: _Carriers = {}
+        """Of ops that overlap in some trips, and it is not plain in which."""
+        self.loose: _Carriers = {}
+        """Of such ops that are not ordered in some trips, whether they overlap there or not."""
         self._involved = involved
         self._history: dict[int, dict[int, deque[_Past]]] = {}
         """By array and op, what of it was last."""
@@ -226,16 +241,20 @@ class _Watch(Listening):
             own = [pipe for pipe in op.pipes if pipe in history[0].index and pipe not in self.in_order]
             if not own or (op.key not in self._involved and earlier not in self._involved):
                 continue
-            seen: set[Pair] = set()
-            for past in reversed(history):
-                if not (past.writes or window.writes):
+            lucky, loose = (found.setdefault((number, earlier, op.key), set()) for found in (self.lucky, self.loose))
+            for carrier, group in _by_carrier(history, trips):
+                if carrier in lucky and carrier in loose:
                     continue
-                pair = Pair(earlier, op.key, _carrier(past.trips, trips), crosses=False)
-                if (number, pair) not in self.lucky and not self._boxes.apart(past.box, box):
-                    self.lucky.add((number, pair))
-                if pair not in seen and any(self.known[pipe].get(pipe, 0) < past.index[pipe] for pipe in own):
-                    self.loose.add((number, pair))
-                seen.add(pair)
+                conflicting = (past for past in group if past.writes or window.writes)
+                latest = next(conflicting, None)
+                if latest is None:
+                    continue
+                if any(self.known[pipe].get(pipe, 0) < latest.index[pipe] for pipe in own):
+                    loose.add(carrier)
+                if carrier not in lucky and not all(
+                    self._boxes.apart(past.box, box) for past in chain((latest,), conflicting)
+                ):
+                    lucky.add(carrier)
 
     def _compare(self, op: Op, window: Window, box: Box, trips: tuple[tuple[int, int], ...]) -> None:
         array = self._arrays.get(window.array.number)
@@ -287,3 +306,12 @@ def _carrier(one: tuple[tuple[int, int], ...], other: tuple[tuple[int, int], ...
         if trip != later:
             return loop
     return -1
+
+
+def _by_carrier(history: Sequence[_Past], trips: tuple[tuple[int, int], ...]) -> Iterator[tuple[int, Iterator[_Past]]]:
+    """What came before some trips, the latest first, by the loop in different trips of which it was: an ever outer one,
+    as trips only count up."""
+    latest = _carrier(history[-1].trips, trips)
+    if latest == _carrier(history[0].trips, trips):
+        return iter([(latest, reversed(history))])
+    return groupby(reversed(history), key=lambda past: _carrier(past.trips, trips))
