@@ -52,7 +52,7 @@ _NO_KEYS: Keys = frozenset()
 
 @dataclass(frozen=True)
 class Explored:
-    """`complete` unless there were more states than allowed."""
+    """`complete` unless there were more states than allowed; comparing many of them counts as some more."""
 
     alarms: Alarms
     states: int
@@ -132,10 +132,10 @@ class Explorer:
             if not numbers:
                 break
             for number in numbers:
-                if len(self._frontier) > self._limit:
-                    return Explored(self._alarms, len(self._frontier), False)
+                if self._frontier.effort > self._limit:
+                    return Explored(self._alarms, self._frontier.effort, False)
                 self._go(number)
-        return Explored(self._alarms, len(self._frontier), True)
+        return Explored(self._alarms, self._frontier.effort, True)
 
     def _begin(self) -> None:
         starts = self._whole.starts

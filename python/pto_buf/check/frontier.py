@@ -21,6 +21,9 @@ from pto_buf.check.unions import covers, unite
 ENDED = -1
 """Where a core is that has ended."""
 
+_COMPARISONS = 200
+"""That take about as long as one more state."""
+
 
 @dataclass(frozen=True, slots=True)
 class State:
@@ -54,6 +57,8 @@ class Frontier:
     code: Sequence[Instruction]
     unites: bool
     states: list[State] = field(default_factory=list[State])
+    compared: int = 0
+    """How often it was asked whether a state says no more than another."""
     _numbers: dict[Hashable, int] = field(default_factory=dict[Hashable, int])
     _same: dict[Hashable, dict[Hashable, dict[int, None]]] = field(
         default_factory=dict[Hashable, dict[Hashable, dict[int, None]]]
@@ -72,6 +77,12 @@ class Frontier:
 
     def __len__(self) -> int:
         return len(self.states) - len(self._instead)
+
+    @property
+    def effort(self) -> int:
+        """How many states there are, and as much more as comparing them takes: each state is compared with others of
+        its place, so that many of one place take far more time than they are."""
+        return len(self) + self.compared // _COMPARISONS
 
     def speaker(self, number: int) -> int:
         """The number of the state that speaks for the one with this number."""
@@ -132,6 +143,7 @@ class Frontier:
             if first is None or not self.states[first].knowledge.says_no_more(state.knowledge):
                 continue
             for number in numbers:
+                self.compared += 1
                 if number != but and covers(self.states[number].facts, state.facts):
                     return number
         return None
