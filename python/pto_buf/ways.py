@@ -36,7 +36,7 @@ _PLANNED_BY = "ptobuf-plan-memory"
 _UNSCHEDULED_BY = "ptobuf-canonicalize"
 """The pass behind which no trips are side by side yet."""
 
-STATES = 6_000, 50_000
+STATES = 6_000, 20_000
 """Of the proof of another way: as long as there are others, and in the end. A thousand take about half a second."""
 
 _OF_FENCES = {UNPROVEN, *(fault.value for fault in Fault if fault not in (Fault.GLOBAL_READ, Fault.NO_FINAL_BARRIER))}
@@ -67,6 +67,8 @@ class _Way:
     options: PipelineOptions
     dump: Path | None
     begins: str | None = None
+    start: _Kept | None = None
+    """What it begins with."""
     said: list[Diagnostic] = field(default_factory=list[Diagnostic])
     kept: dict[str, _Kept] = field(default_factory=dict[str, _Kept])
 
@@ -143,7 +145,7 @@ def _proven(first: _Way, ways: Iterator[_Way], refused: str) -> Lowered | None:
     texts = {refused}
     lowered: list[Lowered] = []
     for way in ways:
-        one = _lowered(way, first.kept[way.begins or ""])
+        one = _lowered(way)
         text = "" if one is None else text_of(one.module)
         if one is None or text in texts:
             continue
@@ -154,8 +156,10 @@ def _proven(first: _Way, ways: Iterator[_Way], refused: str) -> Lowered | None:
     return next((one for one in lowered if _holds(one, first.options, STATES[1])), None)
 
 
-def _lowered(way: _Way, start: _Kept) -> Lowered | None:
+def _lowered(way: _Way) -> Lowered | None:
     """Without the proof; None if that fails."""
+    start = way.start
+    assert start is not None
     copy = start.module.clone()
     try:
         way.run(copy, proof=False)
@@ -181,12 +185,17 @@ def _ways(first: _Way, err: DiagnosticError) -> Iterator[_Way]:
     lanes = (Lanes.UNROLL, Lanes.DYNAMIC) if options.lanes == Lanes.AUTO else ()
     others = [replace(options, lanes=one) for one in lanes]
     if all(one.kind == UNPROVEN for one in err.diagnostics):
-        yield from (_Way(one, first.dump, FENCED_BY) for one in others)
+        yield from (_Way(one, first.dump, FENCED_BY, first.kept[FENCED_BY]) for one in others)
     places = {one.place for one in err.diagnostics}
-    for function in functions(first.kept[_PLANNED_BY].module):
+    unfenced = first.kept[_PLANNED_BY]
+    for function in functions(unfenced.module):
         if any(place_of(op) in places for op in function.walk()):
             function.attributes[PLAIN] = UnitAttr()
-    yield from (_Way(one, first.dump, _PLANNED_BY) for one in (options, *others))
+    yield (plain := _Way(options, first.dump, _PLANNED_BY, unfenced))
+    fenced = plain.kept.get(FENCED_BY)
+    if fenced is not None:
+        start = replace(fenced, said=(*unfenced.said, *fenced.said))
+        yield from (_Way(one, first.dump, FENCED_BY, start) for one in others)
 
 
 def _one_after_another(first: _Way, err: DiagnosticError) -> Lowered | None:

@@ -78,7 +78,7 @@ def test_no_kernel_is_checked_twice_with_the_same_effort(monkeypatch: MonkeyPatc
     assert "too many states for None" in str(caught.value)
     texts = [text for text, _ in checked]
     assert len(set(checked)) == len(checked) and texts.count(texts[0]) == 1
-    assert {most for _, most in checked[1:]} == {6_000, 50_000}
+    assert {most for _, most in checked[1:]} == {6_000, 20_000}
 
 
 def test_trips_that_cannot_be_proven_side_by_side_stay_one_after_another(monkeypatch: MonkeyPatch):
