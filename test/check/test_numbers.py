@@ -161,3 +161,17 @@ def test_a_run_names_the_loaded_values_that_show_it_and_no_others():
     loaded = [name for one in races for name, _ in one.run if name not in ("n", "m")]
     assert loaded
     assert all(0 <= int(name.removeprefix("table[").removesuffix("]")) < 64 for name in loaded)
+
+
+def test_a_wrong_run_is_found_whatever_arguments_have_no_say_in_it():
+    """Which do not are not tried over and over, once for each value of those that do."""
+    kernel = Kernel("n a b c m")
+    kernel.slots("P")
+    kernel.slots("Y")
+    with kernel.when("n + m == 80"):
+        kernel.load("P")
+        kernel.vector("Y", "P")
+    kernel.barrier()
+    (finding,) = (one for one in prove(program_of(kernel.text()), MODEL).findings if one.fault is Fault.RACE)
+    values = dict(finding.run)
+    assert values["n"] + values["m"] == 80
