@@ -195,3 +195,47 @@ def test_nothing_but_a_proof_of_so_many_states():
     assert verdict.status is Status.INCOMPLETE and "more than 3 states in all" in verdict.reason
     assert prove(wrong, MODEL).status is Status.WRONG
     assert prove(wrong, MODEL, most=1000).status is Status.INCOMPLETE  # no run is looked for that shows it
+
+
+def stored_in_turn(first: tuple[int | str, int], second: tuple[int | str, int], row: str = "j * 16") -> str:
+    """Two loops, with these starts and steps, that store to rows of one array; nothing keeps them in order."""
+    kernel = Kernel("n m")
+    kernel.slots("P")
+    kernel.load("P")
+    kernel.fence("MTE2>MTE3")
+    for name, (start, step), at in (("i", first, "i * 16"), ("j", second, row)):
+        with kernel.loop(name, start, "n", step):
+            kernel.store("P", row=at)
+    kernel.barrier()
+    return kernel.text()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "row"),
+    [
+        ((0, 2), (1, 2), "j * 16"),
+        ((1, 2), (0, 2), "j * 16 + 160"),
+        ((0, 4), (3, 6), "j * 16"),
+        ((1, 3), (0, 3), "(j + 2) * 16"),
+        ((2, 2), (0, 1), "j * 32 + 16"),
+    ],
+)
+def test_loops_in_steps_that_store_to_rows_of_their_own(first: tuple[int, int], second: tuple[int, int], row: str):
+    assert prove(program_of(stored_in_turn(first, second, row)), MODEL).status is Status.PROVEN
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "row"),
+    [
+        ((0, 2), (0, 2), "j * 16"),
+        ((0, 2), (1, 2), "j * 16 + 16"),
+        ((0, 2), (1, 2), "j * 16 + 8"),
+        ((0, 4), (2, 6), "j * 16"),
+        ((0, 2), (1, 1), "j * 16"),
+        ((0, 2), ("m", 2), "j * 16"),
+    ],
+)
+def test_loops_in_steps_that_store_to_a_row_of_the_other(
+    first: tuple[int, int], second: tuple[int | str, int], row: str
+):
+    assert prove(program_of(stored_in_turn(first, second, row)), MODEL).status is Status.WRONG

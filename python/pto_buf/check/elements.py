@@ -41,10 +41,12 @@ def with_elements(program: Program) -> tuple[Program, Mapping[int, Term]]:
     """
     namer = _Namer(program)
     codes = [namer.code(code) for code in program.codes]
+    if not namer.named:
+        return program, namer.meaning
     instead = namer.instead
     rewriter = Rewriter(lambda term: substitute(term, instead))
     named = replace(program, variables=tuple(namer.variables), codes=tuple(rewriter.code(code) for code in codes))
-    return named if namer.named else program, namer.meaning
+    return named, namer.meaning
 
 
 @dataclass

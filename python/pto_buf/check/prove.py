@@ -195,7 +195,7 @@ class Prover:
                 terms[Goal(line=line)].update(dict.fromkeys((one.lane, *self._around[at])))
         for goal, window in self._windows.items():
             tracking = window.tracking
-            terms[goal].update(dict.fromkeys(term for _, term in tracking.kept))
+            terms[goal].update(dict.fromkeys((*(term for _, term in tracking.kept), *tracking.remainders)))
             for at, found in tracking.against.items():
                 terms[goal].update(dict.fromkeys(self._around[at]))
                 terms[goal].update(dict.fromkeys(gap for one in found for gap in one.gaps))
@@ -286,6 +286,7 @@ class Prover:
         if window is None:
             bits = lay_out(goals, self._ground, self._model, self._cores, self._senders)
             return kind(setting, scope, bits, residues, limit)
+        residues = [keys | window.tracking.told for keys in residues]
         return kind(setting, scope, window.tracker.bits, residues, limit, window.tracker)
 
     @property

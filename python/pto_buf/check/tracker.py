@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from pto_buf.check.clocks import PIPES
-from pto_buf.check.facts import Facts, assigned, range_of
+from pto_buf.check.facts import Facts, assigned, range_of, residue_of_poly
 from pto_buf.check.findings import Fault
 from pto_buf.check.knowledge import Bits, Goal, Knowledge
 from pto_buf.check.model import Model
 from pto_buf.check.reason import Reason
-from pto_buf.check.terms import Term
+from pto_buf.check.terms import Term, add, constant_of
 from pto_buf.check.windows import Against, Tracking
 
 
@@ -67,7 +67,7 @@ class Tracker:
         return any(one.covers and all(_not_negative(term, reason) for term in one.covers) for one in found)
 
     def _apart(self, one: Against, reason: Reason) -> bool:
-        if any(_not_negative(gap, reason) for gap in one.gaps):
+        if any(_not_negative(gap, reason) for gap in one.gaps) or _passed_by(one, reason):
             return True
         return any(reason.is_at_least_zero(gap) for gap in one.gaps)
 
@@ -80,6 +80,18 @@ def _not_negative(term: Term, reason: Reason) -> bool:
     poly = reason.poly(term)
     low = None if poly is None else range_of(reason.scope, reason.facts, poly)[0]
     return low is not None and low >= 0
+
+
+def _passed_by(one: Against, reason: Reason) -> bool:
+    """Whether some gap is known not to lie where the two windows overlap, by what it leaves when it is divided."""
+    for gap, back, modulus in zip(one.gaps[::2], one.gaps[1::2], one.moduli, strict=True):
+        both, poly = constant_of(add(gap, back)), reason.poly(gap) if modulus > 1 else None
+        if both is None or poly is None:
+            continue
+        residue, known = residue_of_poly(reason.scope, reason.facts, poly, modulus)
+        if both + 1 + (residue - both - 1) % known >= 0:
+            return True
+    return False
 
 
 def make_tracker(tracking: Tracking, model: Model, cores: int) -> Tracker:

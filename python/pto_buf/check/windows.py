@@ -5,12 +5,28 @@ Where all windows of an array lie at constant places they are atoms like on-chip
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
 
 from pto_buf.check.clocks import PIPES, number_of
 from pto_buf.check.poly import Poly, plus, replaced
-from pto_buf.check.program import Code, Run, Touch, Window
+from pto_buf.check.program import Code, Enter, Run, Touch, Window
 from pto_buf.check.survey import Forms, alternatives
-from pto_buf.check.terms import Fn, Term, Var, add, apply, const, constant_of, scale, sub
+from pto_buf.check.terms import (
+    Atom,
+    Fn,
+    Term,
+    Var,
+    add,
+    apply,
+    as_sum,
+    const,
+    constant_of,
+    scale,
+    sub,
+    substitute,
+    variables,
+)
 from pto_buf.check.whole import Whole
 
 At = tuple[int, int]
@@ -24,7 +40,8 @@ Operand = tuple[At, Run, Touch]
 class Against:
     """A later access: apart from the one kept in mind if one of `gaps` is at least 0.
 
-    It writes all that the other one touched if there are `covers` and each is at least 0.
+    It writes all that the other one touched if there are `covers` and each is at least 0. There are two gaps in each
+    dimension, one for each order of the two; `moduli` are what the first of these is to be known modulo, to see that.
     """
 
     operand: int
@@ -32,6 +49,7 @@ class Against:
     writes: bool
     gaps: tuple[Term, ...]
     covers: tuple[Term, ...]
+    moduli: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -47,6 +65,22 @@ class Tracking:
     against: Mapping[int, tuple[Against, ...]]
     conflicting: frozenset[int]
     pipes_at: Mapping[int, tuple[int, ...]]
+
+    @property
+    def remainders(self) -> tuple[Term, ...]:
+        """What has to be known for the `moduli` of later accesses."""
+        by = {var.key: term for var, term in self.kept}
+        found: dict[Term, None] = {}
+        for one in (one for later in self.against.values() for one in later):
+            for gap, modulus in zip(one.gaps[::2], one.moduli, strict=True):
+                for term in (gap, substitute(gap, by)) if modulus > 1 else ():
+                    found[apply(Fn.REMU, term, const(modulus))] = None
+        return tuple(found)
+
+    @cached_property
+    def told(self) -> frozenset[int]:
+        """The variables, by key, in these."""
+        return frozenset(var.key for term in self.remainders for var in variables(term))
 
     @property
     def crosses(self) -> bool:
@@ -102,6 +136,7 @@ def _tracking(
     for start, end in _sides(touch.where, grid):
         first, size = held(start), sub(end, start)
         sides.append((first, held(end) if constant_of(size) is None else add(first, size)))
+    steps = _steps(whole.code)
     against: dict[int, list[Against]] = {}
     conflicting: dict[int, None] = {}
 
@@ -118,7 +153,9 @@ def _tracking(
             gaps += [sub(start, last), sub(first, end)]
             if grid and later.writes and not later.reads:
                 covers += [sub(first, start), sub(end, last)]
-        against.setdefault(where_at, []).append(Against(number, later.reads, later.writes, tuple(gaps), tuple(covers)))
+        moduli = tuple(_modulus(gap, dict(kept), steps) for gap in gaps[::2])
+        one = Against(number, later.reads, later.writes, tuple(gaps), tuple(covers), moduli)
+        against.setdefault(where_at, []).append(one)
         conflicting.update(dict.fromkeys(numbers((where_at, number), other)))
     return Tracking(
         at,
@@ -130,6 +167,27 @@ def _tracking(
         frozenset(conflicting),
         {place[0]: numbers(place, other) for place, other, _ in touches},
     )
+
+
+def _steps(code: Code) -> dict[Var, int]:
+    """Of the loops whose step is a number."""
+    loops = [one.loop for one in code.instructions if isinstance(one, Enter)]
+    steps = {
+        loop.counter: constant_of(loop.step) for loop in loops if loop.counter is not None and loop.step is not None
+    }
+    return {counter: step for counter, step in steps.items() if step}
+
+
+def _modulus(gap: Term, kept: Mapping[Var, Term], steps: Mapping[Var, int]) -> int:
+    """Modulo what a gap between numbers of different loops is the same in all their trips; 1 if that says nothing."""
+    parts: list[tuple[Atom, int]] = []
+    for atom, factor in as_sum(gap).parts:
+        held = as_sum(kept[atom] if isinstance(atom, Var) and atom in kept else atom)
+        parts += [(own, factor * times) for own, times in held.parts]
+    if len({atom for atom, _ in parts}) < 2 or not all(isinstance(atom, Var) and atom in steps for atom, _ in parts):
+        return 1
+    modulus = gcd(*(factor * steps[atom] for atom, factor in parts if isinstance(atom, Var)))
+    return modulus if modulus > gcd(*(factor for _, factor in parts)) else 1
 
 
 def _sides(where: Window, grid: bool) -> list[tuple[Term, Term]]:
