@@ -15,6 +15,10 @@ _STEPS = 20_000
 """Items that one run goes through at most, beyond those of the text; a longer one is watched only so far."""
 
 
+_MOST_TRIPS = 1024
+"""Trips of a `while` after which it is left: with numbers that no run has, it may go on for ever."""
+
+
 class UndefinedError(Exception):
     """The numbers lead to a slot that does not exist or was never written: no run of an accepted program does."""
 
@@ -170,7 +174,7 @@ class Run:
         self._values[node.var.key] = end
 
     def _while(self, node: While) -> None:
-        """Runs until the condition fails; if it is drawn anew in each trip, for no more than some trips."""
+        """Runs until the condition fails; if what is drawn anew in each trip decides that, for no more than some trips."""
         self.start(node)
         before, after = self.tree.inner[node.key]
         last = self._last_trip(node)
@@ -182,10 +186,10 @@ class Run:
             self.block(after)
             self.carry(node)
 
-    def _last_trip(self, node: While) -> int | None:
-        """The trip that is the last one whatever the condition says; None if only that says so."""
-        if not any(isinstance(leaf, Opaque) and leaf.loop == node.key for leaf in leaves(node.condition)):
-            return None
+    def _last_trip(self, node: While) -> int:
+        """The trip that is the last one whatever the condition says."""
+        if not _decided_anew(node):
+            return _MOST_TRIPS
         self.chose = True
         return self._given_trips[node.key] if node.key in self._given_trips else next(self._unknown) % 6
 
@@ -232,3 +236,17 @@ class Run:
         if value < low or value > high:
             value = low + abs(value - low) % (high - low + 1)
         return value
+
+
+def _decided_anew(node: While) -> bool:
+    """Whether something drawn anew in each trip decides how often it goes around, by way of what it carries or at once."""
+    carried = {one.var.key: one.next for one in node.carried}
+    left, seen = [node.condition], set[int]()
+    while left:
+        for leaf in leaves(left.pop()):
+            if isinstance(leaf, Opaque) and leaf.loop == node.key:
+                return True
+            if leaf.key in carried and leaf.key not in seen:
+                seen.add(leaf.key)
+                left.append(carried[leaf.key])
+    return False
