@@ -1,4 +1,4 @@
-"""Gives each lane of each event a hardware id; `pto_buf.fences.ids` says how."""
+"""Gives each lane of each event a hardware id; `pto_buf.fences.numbering.ids` says how."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from pto_buf.dialect.ptobuf import EventOp
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import DiagnosticError
-from pto_buf.fences.ids import Ids, Lanes, Shortage, number_events
+from pto_buf.fences.numbering.ids import Ids, Lanes, Shortage, number_events
 from pto_buf.hw import EVENT_IDS
 from pto_buf.kept import kept
 from pto_buf.lowering.fenced import read_fenced, reserved_flags

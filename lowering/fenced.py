@@ -13,8 +13,8 @@ from pto_buf.dialect.groups import operands_of
 from pto_buf.dialect.pto import BarrierOp, SetFlagDynOp, SetFlagOp, WaitFlagDynOp, WaitFlagOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import TileOp, target_of
-from pto_buf.fences.ids import Reserved
-from pto_buf.fences.reduction import Body, Everything, Item, Nest, Signal, Work
+from pto_buf.fences.numbering.ids import Reserved
+from pto_buf.fences.reducing.reduction import Body, Everything, Item, Nest, Signal, Work
 from pto_buf.hw import EVENT_IDS, Pipe, Target
 from pto_buf.lowering.hoisting import repeatable
 from pto_buf.walking import ops_of

@@ -23,13 +23,13 @@ from pto_buf.dialect.ptobuf import EventOp, SetOp, WaitOp
 from pto_buf.dialect.tile_op import constant_of, target_of
 from pto_buf.errors import DiagnosticError, Place
 from pto_buf.fences.actions import Action
-from pto_buf.fences.ids import Ids
-from pto_buf.fences.outline import gaps_of
+from pto_buf.fences.numbering.ids import Ids
 from pto_buf.fences.phases import Closing
 from pto_buf.fences.plan import FencePlan, plan_fences
-from pto_buf.fences.pools import Pool, Reach
+from pto_buf.fences.reducing.outline import gaps_of
+from pto_buf.fences.rings.pools import Pool, Reach
+from pto_buf.fences.rings.trips import Trips
 from pto_buf.fences.tree import Site
-from pto_buf.fences.trips import Trips
 from pto_buf.hw import Pipe, Space, Target
 from pto_buf.kept import kept
 from pto_buf.lowering.constants import INDEX, Constants

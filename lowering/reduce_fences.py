@@ -1,4 +1,4 @@
-"""Drops the events that other events imply; see `pto_buf.fences.reduction` for the rules."""
+"""Drops the events that other events imply; see `pto_buf.fences.reducing.reduction` for the rules."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp
-from pto_buf.fences.reduction import Ends, droppable
+from pto_buf.fences.reducing.reduction import Ends, droppable
 from pto_buf.kept import Keeps, changed, kept
 from pto_buf.lowering.fenced import DROPPED, DROPPED_BARRIERS, DROPPED_PAIRS, IMPLIED, RETURNS, read_fenced
 from pto_buf.lowering.hoisting import repeatable

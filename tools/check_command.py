@@ -10,11 +10,11 @@ from typing import Any
 from xdsl.dialects.func import FuncOp
 
 from pto_buf.called import uncalled
-from pto_buf.check.build import build
-from pto_buf.check.certify import certificate, check_certificate, digest
+from pto_buf.check.certificate.certify import certificate, check_certificate, digest
 from pto_buf.check.checker import check, hints, integer_arguments, lost, timeline_of
 from pto_buf.check.findings import Status, Verdict
 from pto_buf.check.model import Model, model_of
+from pto_buf.check.reading.build import build
 from pto_buf.check.words import diagnostic_of, diagnostics
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.errors import Diagnostic, DiagnosticError, Place, UsageError, near_miss, render

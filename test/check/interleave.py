@@ -8,10 +8,10 @@ asks for it, or at once on an ordered pipe. A flag is one bit; a lock goes from 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pto_buf.check.atoms import byte_runs
 from pto_buf.check.model import Model
-from pto_buf.check.signals import Lines
-from pto_buf.check.steps import Awaited, Box, Bytes, Did, Done, Fence, Locked, Set, Signalled, Step, Stream, Wait
+from pto_buf.check.runs.atoms import byte_runs
+from pto_buf.check.runs.signals import Lines
+from pto_buf.check.runs.steps import Awaited, Box, Bytes, Did, Done, Fence, Locked, Set, Signalled, Step, Stream, Wait
 from pto_buf.hw import Core, Pipe
 
 _PIPES = [pipe for pipe in Pipe if pipe is not Pipe.ALL]

@@ -2,8 +2,8 @@
 
 from xdsl.dialects import func
 
-from pto_buf.check.build import build
 from pto_buf.check.program import Program
+from pto_buf.check.reading.build import build
 from pto_buf.source import parse_text
 from pto_buf.universe import make_context
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pto_buf.check.alike import alike, assigned_at
+from pto_buf.check.facts.alike import alike, assigned_at
 from pto_buf.check.terms import Term, Var, add, const, sub
 
 A, B, C, D, ARGUMENT = (Var(key, name) for key, name in enumerate(("a", "b", "c", "d", "argument")))

@@ -6,10 +6,10 @@ import pytest
 
 from check.kernels import Kernel
 from check.programs import program_of
-from pto_buf.check.concrete import search
 from pto_buf.check.findings import Fault, Status, Verdict
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import Prover, prove
+from pto_buf.check.proof.prove import Prover, prove
+from pto_buf.check.runs.concrete import search
 from pto_buf.check.whole import one_core
 from pto_buf.hw import A2A3
 

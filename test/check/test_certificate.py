@@ -14,9 +14,9 @@ from check.mixed_kernels import mixed_kernel
 from check.programs import function_of, program_of
 from check.rich_kernels import rich_kernel
 from check.test_cases import in_place
-from pto_buf.check.build import build
-from pto_buf.check.certify import certificate, check_certificate
+from pto_buf.check.certificate.certify import certificate, check_certificate
 from pto_buf.check.model import model_of
+from pto_buf.check.reading.build import build
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import A2A3
 

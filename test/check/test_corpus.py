@@ -4,10 +4,10 @@ import pytest
 
 from check.corpus import CASES
 from check.programs import program_of
-from pto_buf.check.concrete import search
 from pto_buf.check.findings import Status
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
+from pto_buf.check.runs.concrete import search
 from pto_buf.hw import A2A3
 
 pytestmark = pytest.mark.campaign

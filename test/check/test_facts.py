@@ -1,7 +1,7 @@
 """What ranges and residues say together."""
 
-from pto_buf.check.facts import NOTHING, Facts, Scope, assigned, eliminated, range_of, with_range, with_residue
-from pto_buf.check.poly import Poly, constant, plus, variable
+from pto_buf.check.facts.facts import NOTHING, Facts, Scope, assigned, eliminated, range_of, with_range, with_residue
+from pto_buf.check.facts.poly import Poly, constant, plus, variable
 
 N, M = variable(0), variable(1)
 LESS = Poly((((0,), 1), ((1,), -1)), 0)

@@ -5,7 +5,7 @@ import pytest
 from check.programs import function_of, program_of
 from pto_buf.check.findings import Status
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
 from pto_buf.dialect.pointers import LoadScalarOp
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import A2A3

@@ -5,7 +5,7 @@ import pytest
 from check.programs import program_of
 from pto_buf.check.findings import Status
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
 from pto_buf.hw import A2A3, A5
 
 PLAIN, COLUMN = "!pto.tile_buf<vec, 16x64xf32>", "!pto.tile_buf<vec, 16x1xf32, blayout=col_major>"

@@ -6,7 +6,7 @@ from check.kernels import Kernel
 from check.programs import program_of
 from pto_buf.check.findings import Status
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
 from pto_buf.hw import A2A3
 
 MODEL = model_of(A2A3)

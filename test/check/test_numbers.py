@@ -8,7 +8,7 @@ from pto_buf.check.findings import Fault, Status
 from pto_buf.check.guards import guards_of
 from pto_buf.check.model import model_of
 from pto_buf.check.program import Assign, Branch, End, Fresh, Instruction, Jump, Meet, Site
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
 from pto_buf.check.terms import Var, add, const, equal, negate
 from pto_buf.hw import A2A3
 
@@ -94,7 +94,7 @@ def test_a_proof_that_takes_too_many_states_is_left_open(monkeypatch: pytest.Mon
         turn(kernel, "i % 3")
     kernel.drain("V>MTE2", 3)
     kernel.barrier()
-    monkeypatch.setattr("pto_buf.check.prove.MOST_IN_ALL", 5)
+    monkeypatch.setattr("pto_buf.check.proof.prove.MOST_IN_ALL", 5)
     verdict = prove(program_of(kernel.text()), MODEL)
     assert (verdict.status, verdict.reason) == (Status.INCOMPLETE, "more than 5 states in all")
 
@@ -109,7 +109,7 @@ def test_slot_of_a_while_loop():
 @pytest.mark.parametrize("slots", [2, 8])
 def test_slots_read_from_memory(monkeypatch: pytest.MonkeyPatch, slots: int):
     """Each slot is as it was left in any trip: not each of what all of them may have been left as is followed."""
-    monkeypatch.setattr("pto_buf.check.prove.MOST_IN_ALL", 20_000)
+    monkeypatch.setattr("pto_buf.check.proof.prove.MOST_IN_ALL", 20_000)
     kernel = ring(slots)
     with kernel.loop("i", 0, "n"):
         kernel.read("v", "i")

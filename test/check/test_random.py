@@ -8,11 +8,11 @@ from check.mixed_kernels import mixed_kernel
 from check.programs import function_of
 from check.random_kernels import changed_kernel, right_kernel
 from check.rich_kernels import altered, rich_kernel
-from pto_buf.check.build import build
-from pto_buf.check.concrete import check_run, search
 from pto_buf.check.findings import Status
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.concrete import check_run, search
 from pto_buf.dialect.tile_op import target_of
 
 pytestmark = pytest.mark.campaign

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from check.interleave import TooManyError, alone, faults_of
 from pto_buf.check.model import Model, model_of
-from pto_buf.check.order import judge_streams
 from pto_buf.check.program import Site
-from pto_buf.check.steps import (
+from pto_buf.check.runs.order import judge_streams
+from pto_buf.check.runs.steps import (
     Access,
     Awaited,
     Box,

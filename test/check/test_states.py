@@ -12,14 +12,14 @@ import pytest
 from check.programs import function_of
 from check.random_kernels import right_kernel
 from check.rich_kernels import rich_kernel
-from pto_buf.check.build import build
-from pto_buf.check.explore import Explorer
-from pto_buf.check.frontier import State
-from pto_buf.check.ground import FlagKey
 from pto_buf.check.model import model_of
-from pto_buf.check.prepare import prepare
 from pto_buf.check.program import Assign, Branch, End, Enter, Fresh, Jump, Kind, SetFlag, WaitFlag
-from pto_buf.check.prove import Prover
+from pto_buf.check.proof.explore import Explorer
+from pto_buf.check.proof.frontier import State
+from pto_buf.check.proof.ground import FlagKey
+from pto_buf.check.proof.prepare import prepare
+from pto_buf.check.proof.prove import Prover
+from pto_buf.check.reading.build import build
 from pto_buf.check.terms import Fn, Node, Term, evaluate
 from pto_buf.check.whole import one_core
 from pto_buf.dialect.tile_op import target_of

@@ -9,12 +9,12 @@ import pytest
 
 from check.kernels import Kernel
 from check.programs import program_of
-from pto_buf.check.certify import certificate, check_certificate
-from pto_buf.check.concrete import check_run, search
+from pto_buf.check.certificate.certify import certificate, check_certificate
 from pto_buf.check.findings import Status
 from pto_buf.check.model import model_of
 from pto_buf.check.program import Fresh
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
+from pto_buf.check.runs.concrete import check_run, search
 from pto_buf.hw import A2A3
 
 MODEL = model_of(A2A3)

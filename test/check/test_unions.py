@@ -6,15 +6,15 @@ import pytest
 
 from check.kernels import Kernel
 from check.programs import program_of
-from pto_buf.check import prove as proving
-from pto_buf.check.facts import Facts
-from pto_buf.check.knowledge import Knowledge
+from pto_buf.check.facts.facts import Facts
+from pto_buf.check.facts.unions import covers, unite
 from pto_buf.check.model import model_of
-from pto_buf.check.prove import Prover
+from pto_buf.check.proof import prove as proving
+from pto_buf.check.proof.knowledge import Knowledge
+from pto_buf.check.proof.prove import Prover
+from pto_buf.check.proof.witness import FEW_TRIED
 from pto_buf.check.terms import Node, Var, at_most, const, evaluate
-from pto_buf.check.unions import covers, unite
 from pto_buf.check.whole import one_core
-from pto_buf.check.witness import FEW_TRIED
 from pto_buf.hw import A2A3, Pipe
 
 X, Y = ((((0,), 1),), (((1,), 1),))

@@ -12,9 +12,9 @@ import pytest
 from xdsl.dialects.func import FuncOp
 
 from fences.corpus import CASES
-from pto_buf.check.build import build
-from pto_buf.check.concrete import Choice, open_arguments, steps_of
-from pto_buf.check.steps import Fence, Step, Wait
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.concrete import Choice, open_arguments, steps_of
+from pto_buf.check.runs.steps import Fence, Step, Wait
 from pto_buf.hw import Pipe
 from support.slot_builder import lowered
 from support.slot_text import SlotText

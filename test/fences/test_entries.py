@@ -13,11 +13,11 @@ from fences.corpus import CASES
 from fences.corpus_data import gemm, same_pipe
 from fences.corpus_parts import product
 from fences.corpus_tokens import either_arm, products
-from pto_buf.check.build import build as read
 from pto_buf.check.checker import check
-from pto_buf.check.concrete import Choice, steps_of
 from pto_buf.check.findings import Status
-from pto_buf.check.steps import Bytes, Did, Set, Step, Wait
+from pto_buf.check.reading.build import build as read
+from pto_buf.check.runs.concrete import Choice, steps_of
+from pto_buf.check.runs.steps import Bytes, Did, Set, Step, Wait
 from pto_buf.compiler import compile_file
 from pto_buf.dialect.pto import BarrierOp
 from pto_buf.dialect.ptobuf import EventOp

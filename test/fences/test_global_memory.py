@@ -286,7 +286,7 @@ def test_where_it_takes_too_many_trips_to_try_they_are_ordered():
 
 
 def test_where_trying_takes_too_many_steps_they_are_ordered(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("pto_buf.fences.global_order._MOST_STEPS", -1)
+    monkeypatch.setattr("pto_buf.fences.global_memory.global_order._MOST_STEPS", -1)
     module, _ = lowered(at_a_distance("20"))
     assert [op.pipe.data for op in module.walk() if isinstance(op, BarrierOp)] == [Pipe.MTE3, Pipe.ALL]
     assert check(kernel_of(module)).status is Status.PROVEN

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from pto_buf.fences.ids import Ids, Lanes, Return, Shortage, missing_returns, number_events, surely_enough
-from pto_buf.fences.reduction import Body, Nest, Signal
+from pto_buf.fences.numbering.ids import Ids, Lanes, Return, Shortage, missing_returns, number_events, surely_enough
+from pto_buf.fences.reducing.reduction import Body, Nest, Signal
 from pto_buf.hw import EVENT_IDS, Pipe
 
 NONE = Ids()

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from fences.corpus import CASES
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
-from pto_buf.check.steps import Did
+from pto_buf.check.runs.steps import Did
 from pto_buf.dialect.pto import BarrierOp, SetFlagDynOp, SetFlagOp
 from pto_buf.dialect.ptobuf import EventOp, SetOp
 from pto_buf.errors import DiagnosticError

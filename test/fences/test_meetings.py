@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from pto_buf.fences.meetings import meetings
-from pto_buf.fences.runs import Run, always
+from pto_buf.fences.global_memory.meetings import meetings
 from pto_buf.fences.tree import build_tree
+from pto_buf.fences.trials.runs import Run, always
 from pto_buf.lowering.global_windows import global_windows
 from pto_buf.slots.build import build
 from pto_buf.slots.program import Block, Branch, Loop, Program, While

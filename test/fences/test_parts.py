@@ -5,7 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from fences.test_spread_leases import STRICT, average
-from pto_buf.check.steps import Did
+from pto_buf.check.runs.steps import Did
 from pto_buf.compiler import compile_module
 from pto_buf.lowering.pipeline import PipelineOptions
 from support.closure import closures

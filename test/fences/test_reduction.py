@@ -1,6 +1,6 @@
 """Which events may go: by hand-made programs of sets, waits and work."""
 
-from pto_buf.fences.reduction import Body, Dropped, Ends, Everything, Nest, Signal, Work, droppable
+from pto_buf.fences.reducing.reduction import Body, Dropped, Ends, Everything, Nest, Signal, Work, droppable
 from pto_buf.hw import Pipe
 
 LOAD, EXTRACT, CUBE = Work((Pipe.MTE2,)), Work((Pipe.MTE1,)), Work((Pipe.M,))

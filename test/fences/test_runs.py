@@ -1,7 +1,7 @@
 """How long small runs go around a `while`."""
 
-from pto_buf.fences.runs import Run, always
 from pto_buf.fences.tree import build_tree
+from pto_buf.fences.trials.runs import Run, always
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Carried, Node, Op
 from pto_buf.slots.terms import Fn, Term, Var

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pto_buf.fences.phases import Signature
-from pto_buf.fences.rings import ring_of
-from pto_buf.fences.unify import common_signature
+from pto_buf.fences.rings.rings import ring_of
+from pto_buf.fences.rings.unify import common_signature
 from pto_buf.hw import Pipe
 
 LOAD, VECTOR, STORE = (Pipe.MTE2,), (Pipe.V,), (Pipe.MTE3,)

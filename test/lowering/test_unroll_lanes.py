@@ -8,11 +8,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp
 
 from fences.corpus import CASES
-from pto_buf.check.build import build
 from pto_buf.check.checker import check
-from pto_buf.check.concrete import Choice, steps_of
 from pto_buf.check.findings import Status
-from pto_buf.check.steps import Did, Fence, Set, Step, Wait
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.concrete import Choice, steps_of
+from pto_buf.check.runs.steps import Did, Fence, Set, Step, Wait
 from pto_buf.compiler import compile_module
 from pto_buf.dialect.tile_op import constant_of
 from pto_buf.errors import UsageError

@@ -8,10 +8,10 @@ import pytest
 from xdsl.dialects import func
 
 from check.corpus import CASES
-from pto_buf.check.build import build
 from pto_buf.check.checker import arguments_by_name
-from pto_buf.check.concrete import Choice, needed_pairs, steps_of
 from pto_buf.check.model import model_of
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.concrete import Choice, needed_pairs, steps_of
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Pipe
 from pto_buf.machine.dtypes import NUMPY_DTYPES

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pto_buf.check import order as judging
-from pto_buf.check.build import build
 from pto_buf.check.checker import arguments_by_name
-from pto_buf.check.concrete import Choice, needed_barriers, steps_of
 from pto_buf.check.model import model_of
-from pto_buf.check.steps import Fence
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs import order as judging
+from pto_buf.check.runs.concrete import Choice, needed_barriers, steps_of
+from pto_buf.check.runs.steps import Fence
 from pto_buf.compiler import compile_file
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Pipe

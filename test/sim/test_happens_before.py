@@ -11,14 +11,14 @@ import pto_buf
 from check.corpus import CASES
 from check.mixed import handed_over
 from check.programs import program_of
-from pto_buf.check import order as judging
-from pto_buf.check.build import build
 from pto_buf.check.checker import arguments_by_name
-from pto_buf.check.clocks import PIPES, number_of
-from pto_buf.check.concrete import Choice, data_dependent
 from pto_buf.check.model import model_of
-from pto_buf.check.run import streams_of
-from pto_buf.check.steps import Did, Stream
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs import order as judging
+from pto_buf.check.runs.clocks import PIPES, number_of
+from pto_buf.check.runs.concrete import Choice, data_dependent
+from pto_buf.check.runs.run import streams_of
+from pto_buf.check.runs.steps import Did, Stream
 from pto_buf.dialect.tile_op import target_of
 from pto_buf.hw import Pipe
 from pto_buf.machine.exec import kernel_named, scalar_arguments

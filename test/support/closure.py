@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.check.atoms import byte_runs
-from pto_buf.check.build import build
-from pto_buf.check.concrete import Choice, open_arguments, steps_of
-from pto_buf.check.steps import Access, Bytes, Did, Fence, Set, Step, Wait
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.atoms import byte_runs
+from pto_buf.check.runs.concrete import Choice, open_arguments, steps_of
+from pto_buf.check.runs.steps import Access, Bytes, Did, Fence, Set, Step, Wait
 from pto_buf.hw import Pipe
 
 

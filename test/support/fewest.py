@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from pto_buf.check.steps import Did, Set, Step, Wait
+from pto_buf.check.runs.steps import Did, Set, Step, Wait
 from pto_buf.hw import Pipe
 from support.closure import Closures
 

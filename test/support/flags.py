@@ -2,9 +2,9 @@
 
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.check.build import build
-from pto_buf.check.concrete import Choice, open_arguments, steps_of
-from pto_buf.check.steps import Set
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.concrete import Choice, open_arguments, steps_of
+from pto_buf.check.runs.steps import Set
 from pto_buf.hw import Pipe
 
 

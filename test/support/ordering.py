@@ -7,10 +7,10 @@ from functools import cached_property
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.check.build import build
-from pto_buf.check.concrete import Choice, open_arguments, steps_of
-from pto_buf.check.run import Outcome, always_zero
-from pto_buf.check.steps import Access, Box, Bytes, Did, Fence, Set, Step, Wait
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.concrete import Choice, open_arguments, steps_of
+from pto_buf.check.runs.run import Outcome, always_zero
+from pto_buf.check.runs.steps import Access, Box, Bytes, Did, Fence, Set, Step, Wait
 from pto_buf.hw import Pipe, Space
 
 Clock = dict[Pipe, int]

@@ -5,16 +5,16 @@ from dataclasses import replace
 
 from xdsl.dialects import func
 
-from pto_buf.check.build import build
 from pto_buf.check.by_source import SharedIds, shared_ids
-from pto_buf.check.concrete import check_run, data_dependent, open_arguments
 from pto_buf.check.findings import Finding, RunValues, Status, Verdict
 from pto_buf.check.model import Model, model_of
-from pto_buf.check.parallel import lost_parallelism
 from pto_buf.check.program import Program
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
+from pto_buf.check.reading.build import build
 from pto_buf.check.rewrite import with_values
-from pto_buf.check.run import Choice, streams_of
+from pto_buf.check.runs.concrete import check_run, data_dependent, open_arguments
+from pto_buf.check.runs.parallel import lost_parallelism
+from pto_buf.check.runs.run import Choice, streams_of
 from pto_buf.check.timeline import timeline
 from pto_buf.check.useless import useless_fences
 from pto_buf.check.words import lost_words

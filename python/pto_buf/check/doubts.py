@@ -1,9 +1,9 @@
 """What stands in the way of a proof, in words. Pure."""
 
-from pto_buf.check.alarms import Alarm
-from pto_buf.check.ground import Ground
-from pto_buf.check.knowledge import Goal
 from pto_buf.check.program import Code
+from pto_buf.check.proof.alarms import Alarm
+from pto_buf.check.proof.ground import Ground
+from pto_buf.check.proof.knowledge import Goal
 from pto_buf.hw import Pipe
 
 

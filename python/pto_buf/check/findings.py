@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from pto_buf.check.program import Site
-from pto_buf.check.run import Choice
-from pto_buf.check.steps import Trips
+from pto_buf.check.runs.run import Choice
+from pto_buf.check.runs.steps import Trips
 from pto_buf.hw import Pipe, Space
 
 RunValues: TypeAlias = tuple[tuple[str, int], ...]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from pto_buf.check.poly import EVERYTHING, Range, exact
+from pto_buf.check.facts.poly import EVERYTHING, Range, exact
 from pto_buf.check.terms import Fn, Node, Term, const, constant_of, equal
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pto_buf.check.findings import Finding, Point
-from pto_buf.check.steps import Awaited, Did, Done, Fence, Locked, Set, Signalled, Step, Stream, Wait
+from pto_buf.check.runs.steps import Awaited, Did, Done, Fence, Locked, Set, Signalled, Step, Stream, Wait
 from pto_buf.hw import Pipe
 
 AROUND = 6

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pto_buf.check.findings import Status
 from pto_buf.check.model import Model
 from pto_buf.check.program import Assign, Barrier, Code, Program, SetFlag, Site, WaitFlag
-from pto_buf.check.prove import prove
+from pto_buf.check.proof.prove import prove
 from pto_buf.check.values import ValueSets
 from pto_buf.hw import EVENT_IDS, Pipe
 

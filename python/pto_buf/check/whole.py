@@ -4,7 +4,6 @@ from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pto_buf.check.elements import with_elements
 from pto_buf.check.program import (
     Assign,
     Branch,
@@ -19,8 +18,9 @@ from pto_buf.check.program import (
     Program,
     defined,
 )
+from pto_buf.check.reading.elements import with_elements
 from pto_buf.check.rewrite import Rewriter
-from pto_buf.check.run import VECTOR_CORES
+from pto_buf.check.runs.run import VECTOR_CORES
 from pto_buf.check.terms import Term, Var, const, substitute
 from pto_buf.hw import Core
 

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping
 
 from pto_buf.check.findings import Fault, Finding, Hazard, Point, RunValues, Verdict
-from pto_buf.check.parallel import Lost
-from pto_buf.check.signals import MOST_PENDING
-from pto_buf.check.steps import Trips
+from pto_buf.check.runs.parallel import Lost
+from pto_buf.check.runs.signals import MOST_PENDING
+from pto_buf.check.runs.steps import Trips
 from pto_buf.errors import Diagnostic, Note, Place, Severity
 from pto_buf.hw import EVENT_IDS, Space
 

@@ -6,14 +6,14 @@ from enum import IntEnum
 from itertools import groupby
 from typing import NamedTuple
 
-from pto_buf.fences.groups import Member, RingGroup
-from pto_buf.fences.handshake import handovers
-from pto_buf.fences.once import Mover
 from pto_buf.fences.phases import Closing
-from pto_buf.fences.pools import Pool, PoolFences
-from pto_buf.fences.rings import Do, Hand, RingEvent, Use, pass_order
+from pto_buf.fences.rings.groups import Member, RingGroup
+from pto_buf.fences.rings.handshake import handovers
+from pto_buf.fences.rings.once import Mover
+from pto_buf.fences.rings.pools import Pool, PoolFences
+from pto_buf.fences.rings.rings import Do, Hand, RingEvent, Use, pass_order
+from pto_buf.fences.rings.trips import Trips
 from pto_buf.fences.tree import Site
-from pto_buf.fences.trips import Trips
 from pto_buf.hw import Pipe
 from pto_buf.slots.terms import Apply, Const, Fn
 

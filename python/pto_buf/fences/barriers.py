@@ -8,7 +8,7 @@ that a dependence carried by the loop finds its barrier too.
 from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from pto_buf.fences.pools import in_conflict
+from pto_buf.fences.rings.pools import in_conflict
 from pto_buf.fences.tree import OfOp, Site, by_op, inner_blocks
 from pto_buf.hw import Pipe
 from pto_buf.slots.program import Block, Branch, Loop, Op, While

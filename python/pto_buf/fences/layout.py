@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeAlias
 
 from pto_buf.fences.actions import Action, Rank
-from pto_buf.fences.outline import gaps_of
+from pto_buf.fences.reducing.outline import gaps_of
 from pto_buf.fences.tree import Tree
 from pto_buf.slots.program import Node
 

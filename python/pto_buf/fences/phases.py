@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from pto_buf.fences.rings.trips import Trips
 from pto_buf.fences.tree import Site, Span, Tree
-from pto_buf.fences.trips import Trips
 from pto_buf.hw import Pipe
 from pto_buf.slots.flow import SiteKey
 from pto_buf.slots.program import Loop, While

@@ -4,15 +4,15 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pto_buf.fences.actions import Action, PlannedEvent, Rank
-from pto_buf.fences.arrays import fence_array, lost_on, with_arrays
 from pto_buf.fences.barriers import barriers
-from pto_buf.fences.budget import fit_ids, reduced
-from pto_buf.fences.global_order import watch
-from pto_buf.fences.ids import Ids
+from pto_buf.fences.global_memory.arrays import fence_array, lost_on, with_arrays
+from pto_buf.fences.global_memory.global_order import watch
+from pto_buf.fences.global_memory.meetings import meetings
 from pto_buf.fences.layout import Layout, layout
-from pto_buf.fences.loss import Lost
-from pto_buf.fences.meetings import meetings
-from pto_buf.fences.pools import Pool, PoolFences, Reach, cost_of, fence_pool
+from pto_buf.fences.numbering.budget import fit_ids, reduced
+from pto_buf.fences.numbering.ids import Ids
+from pto_buf.fences.rings.loss import Lost
+from pto_buf.fences.rings.pools import Pool, PoolFences, Reach, cost_of, fence_pool
 from pto_buf.fences.tree import Site, Step, Tree, build_tree, build_trees
 from pto_buf.fences.windows import Pair, Windows
 from pto_buf.hw import Pipe, Target

@@ -8,9 +8,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.dialects.scf import ForOp, IfOp, WhileOp
 from xdsl.ir import Block
 
-from pto_buf.check.build import build
-from pto_buf.check.concrete import Choice, data_dependent, open_arguments, steps_of
-from pto_buf.check.steps import Fence, Set
+from pto_buf.check.reading.build import build
+from pto_buf.check.runs.concrete import Choice, data_dependent, open_arguments, steps_of
+from pto_buf.check.runs.steps import Fence, Set
 from pto_buf.dialect.attributes import KernelKindAttr
 from pto_buf.dialect.cross_core import SyncSetOp
 from pto_buf.dialect.pto import BarrierOp

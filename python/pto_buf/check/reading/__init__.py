@@ -1,0 +1,1 @@
+"""From a function of the `pto` dialect to the checker's program."""

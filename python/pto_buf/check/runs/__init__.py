@@ -1,0 +1,1 @@
+"""Single runs, walked and judged exactly: no abstraction, given trip counts."""

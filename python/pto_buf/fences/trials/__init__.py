@@ -1,0 +1,1 @@
+"""Running a planned program for small numbers, to see whether it holds and what it costs."""
