@@ -239,7 +239,7 @@ class Run:
 
 
 def _decided_anew(node: While) -> bool:
-    """Whether what is drawn anew in each trip decides how often it goes around, by way of what it carries or at once."""
+    """Whether what is drawn anew in each trip decides how often it goes around, at once or by what it carries."""
     carried = {one.var.key: one.next for one in node.carried}
     left, seen = [node.condition], set[int]()
     while left:
