@@ -90,6 +90,13 @@ class Tile:
         return spec
 
     @property
+    def held(self) -> TileSpec:
+        """What its slot is seen as: `spec` where the op that wrote it filled all of it."""
+        spec = tile_of(self.slot.type)
+        assert spec is not None
+        return spec
+
+    @property
     def select(self) -> SlotSelectOp:
         """The op that selected its slot."""
         return cast(SlotSelectOp, self.slot.owner)

@@ -72,9 +72,7 @@ def _scratch(args: Arguments, row: OpRow, ins: Inputs, result: TileSpec, words: 
 
 def _valid(result: TileSpec, dest: Tile, tiles: Mapping[str, Tile]) -> list[SSAValue | int] | None:
     """The extent of the result where it is not the whole of the destination; run-time extents come from the inputs."""
-    held = spec_of(dest.slot.type)
-    assert isinstance(held, TileSpec)
-    if result.valid == held.valid:
+    if result.valid == dest.held.valid:
         return None
     extents: list[SSAValue | int] = []
     for axis, extent in enumerate(result.valid):

@@ -72,13 +72,16 @@ def new_owned(ctx: Context, node: ast.AST, spec: TileSpec, name: str) -> Tile:
     alloc = ctx.builder.slot_set(AllocSlotsOp(name, 1, full, owned=True))
     owned = OwnedSet(full, alloc, ctx.pipeline, ctx.place(node))
     ctx.owned[owned] = None
-    return owned_tile(ctx, owned)
+    return owned_tile(ctx, owned, full)
 
 
-def owned_tile(ctx: Context, owned: OwnedSet, index: SSAValue | None = None) -> Tile:
-    """A tile of ours, its slot selected here, standing for whatever it holds; `index` where it is not the usual one."""
+def owned_tile(ctx: Context, owned: OwnedSet, seen: TileSpec, index: SSAValue | None = None) -> Tile:
+    """A tile of ours, its slot selected here and seen as `seen`, standing for whatever it holds.
+
+    `index` is given where it is not the usual one.
+    """
     operands = (owned.alloc.slots, index or ctx.builder.constant(0))
-    select = ctx.builder.add(SlotSelectOp.create(operands=operands, result_types=[_slot_type(owned.tile)]))
+    select = ctx.builder.add(SlotSelectOp.create(operands=operands, result_types=[_slot_type(seen)]))
     owned.selects[select] = index
     return Tile(select.slot, select.slot, None, owned, place=owned.place)
 
@@ -86,6 +89,21 @@ def owned_tile(ctx: Context, owned: OwnedSet, index: SSAValue | None = None) -> 
 def whatever(tile: Tile) -> Tile:
     """A tile as seen where its last writer is not known: no longer one op's value but what its slot holds."""
     return Tile(tile.slot, tile.slot, tile.home, tile.owned, place=tile.place)
+
+
+def seen_as(ctx: Context, node: ast.AST, tile: Tile, spec: TileSpec) -> Tile:
+    """The bytes where a tile lies, seen as another tile: whatever they hold. Raises DiagnosticError."""
+    if None in tile.spec.valid or None in spec.valid:
+        raise ctx.error(
+            node, "a tile whose valid extent is known only at run time cannot be seen in another shape", kind=SHAPE
+        )
+    with ctx.at(node):
+        held = tile.owned is None  # the compiler's own tiles are kept apart where that is needed
+        select = ctx.builder.add(SlotSelectOp(tile.select.slots, tile.select.index, spec, held=held))
+    if tile.owned is not None:
+        root = tile.owned.root
+        root.selects[select] = root.selects[tile.select]
+    return Tile(select.slot, select.slot, tile.home, tile.owned, place=ctx.place(node))
 
 
 def copied(ctx: Context, node: ast.AST, tile: Tile, name: str) -> Tile:
@@ -123,18 +141,20 @@ def valid_extents(tile: Tile) -> list[SSAValue | int]:
     return [next(unknown) if extent is None else extent for extent in tile.spec.valid]
 
 
-def held_extent(tile: Tile) -> tuple[int | None, int | None]:
-    """Rows and columns of the tile's slot as the user gave them, padding left out."""
-    spec = tile_of(tile.slot.type)
-    assert spec is not None
-    return spec.valid
-
-
 def merge(ctx: Context, one: OwnedSet, other: OwnedSet, at: Tile | None = None) -> OwnedSet:
-    """Make two sets of ours one: tiles that take turns under one name. `other` comes to lie where `at` lies."""
+    """Make two sets of ours one: tiles that take turns under one name. `other` comes to lie where `at` lies.
+
+    The set is as large as the larger of the two.
+    """
     one, other = one.root, other.root
     if one is other:
         return one
+    if other.tile.footprint > one.tile.footprint:
+        widened = AllocSlotsOp(one.alloc.set_name.data, 1, other.tile, owned=True)
+        ctx.builder.replace(one.alloc, widened)
+        for select in one.selects:
+            select.operands = (widened.slots, select.index)
+        one.alloc, one.tile = widened, other.tile
     index = None if at is None else one.selects[at.select]
     for select, old in other.selects.items():
         select.operands = (one.alloc.slots, select.index)
@@ -171,8 +191,7 @@ def into(
     `valid` is the extent of the result where it is not the whole slot. Raises DiagnosticError for a use that the table
     does not allow.
     """
-    held = spec_of(dest.slot.type)
-    assert isinstance(held, TileSpec)
+    held = dest.held
     if dest.home is not None and row.out.role is not Role.UPDATE:
         _require_turns(ctx, node, row, dest.home)
     spec, extents = _narrowed(held, valid)
@@ -229,7 +248,7 @@ def into_many(
     operands = [*_in_order(row, ins), *values.values()]
     op = INTO_BY_DSL[row.dsl].create(
         operands=operands,
-        result_types=[_tile_type(spec) for tile in tiles if (spec := tile_of(tile.slot.type)) is not None],
+        result_types=[_tile_type(tile.held) for tile in tiles],
         properties=dict(segments(len(operands) - len(values), len(values), 0)),
         attributes=_attributes(row, words),
     )

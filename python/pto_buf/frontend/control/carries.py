@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.frontend.buffers.interference import clobbers
 from pto_buf.frontend.buffers.placement import OwnedSet, is_inside
-from pto_buf.frontend.buffers.tiles import copied, held_extent, into_place, merge, owned_tile, whatever
+from pto_buf.frontend.buffers.tiles import copied, into_place, merge, owned_tile, whatever
 from pto_buf.frontend.builder import scalar_type
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.control.joins import holds, reselected, slot_of
@@ -164,7 +164,7 @@ class Tiles:
         """The tile before the loop, in a buffer that no other name reads from here on."""
         tile = carry.before
         assert isinstance(tile, Tile) and tile.owned is not None
-        if tile.spec.valid != held_extent(tile):
+        if tile.spec.valid != tile.held.valid:
             raise self._ctx.error(
                 self._node,
                 f"'{carry.inner}' is carried though only a part of it is valid, which is not supported",
@@ -183,7 +183,7 @@ class Tiles:
             assert start.owned is not None
             root = start.owned.root
             with self._ctx.at(self._node):
-                inside = owned_tile(self._ctx, root, root.selects[start.select])
+                inside = owned_tile(self._ctx, root, start.held, root.selects[start.select])
             self._inside[carry.inner] = inside
             self._ctx.scope.bindings[carry.inner] = inside
 
@@ -279,7 +279,7 @@ class Tiles:
             else:
                 with self._ctx.at(self._node):
                     index = ssa(self._ctx, binary(self._ctx, self._node, ast.Mod(), trips(), Static(2)))
-                    self._ctx.scope.bindings[carry.outer] = owned_tile(self._ctx, start.owned.root, index)
+                    self._ctx.scope.bindings[carry.outer] = owned_tile(self._ctx, start.owned.root, start.held, index)
 
 
 def _other(value: Value) -> str:

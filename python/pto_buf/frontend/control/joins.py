@@ -9,7 +9,7 @@ from xdsl.ir import Block, SSAValue
 from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.frontend.buffers.interference import clobbers
 from pto_buf.frontend.buffers.placement import OwnedSet, is_inside
-from pto_buf.frontend.buffers.tiles import copied, merge, owned_tile, whatever
+from pto_buf.frontend.buffers.tiles import copied, merge, owned_tile, seen_as, whatever
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.scalars import bounds, common_type, ssa
 from pto_buf.frontend.values import (
@@ -140,8 +140,14 @@ class TileJoin:
             )
         if then.value.spec != other.value.spec or then.value.valid != other.value.valid:
             return Unbound(place, "has another shape, type or valid extent in each arm of this branch")
+        if None in then.value.spec.valid:
+            return Unbound(
+                place,
+                "has a valid extent known only at run time, which no op gives it behind this branch",
+                "use it in the branch, or make it before the branch and update it in place: out=",
+            )
         if then.value.slot is other.value.slot:
-            return whatever(then.value)
+            return self._left(then.value)
         self._own(name, then)
         self._own(name, other)
         if not self._is_fresh(then) and not self._is_fresh(other):
@@ -153,10 +159,16 @@ class TileJoin:
         if self._is_fresh(kept):
             root = merge(self._ctx, old, new)
             self._taken[root] = None
-            return owned_tile(self._ctx, root)
+            return owned_tile(self._ctx, root, then.value.spec)
         assert isinstance(kept.value, Tile)
         self._taken[merge(self._ctx, old, new, kept.value)] = None
-        return whatever(kept.value)
+        return self._left(kept.value)
+
+    def _left(self, tile: Tile) -> Tile:
+        """What lies in the buffer of a tile behind the branch, with the extent that both arms give it."""
+        if tile.spec == tile.held or tile.owned is None:
+            return tile if tile.owned is None else whatever(tile)
+        return seen_as(self._ctx, self._node, tile, tile.spec)
 
     @staticmethod
     def _owned(arm: Arm) -> OwnedSet:

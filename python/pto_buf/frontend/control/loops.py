@@ -218,7 +218,7 @@ def _leaves(ctx: Context, node: ast.stmt, value: Value | None, live: bool) -> Va
             return value
         case Static() | Tensor() if live:
             return value
-        case Tile(owned=owned) if live and owned is not None and value.spec == owned.tile and owned.root.is_plain:
-            return owned_tile(ctx, owned.root)
+        case Tile(owned=owned) if live and owned is not None and value.spec == value.held and owned.root.is_plain:
+            return owned_tile(ctx, owned.root, value.held)
         case _:
             return Unbound(ctx.place(node), "is bound in a loop that may not run; bind it before the loop")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pto_buf.frontend.arguments import sequence
-from pto_buf.frontend.buffers.tiles import held_extent, not_a_tile, rename
+from pto_buf.frontend.buffers.tiles import not_a_tile, rename
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.control.branches import branch
 from pto_buf.frontend.control.headers import form_of
@@ -273,7 +273,7 @@ def _agree(ctx: Context, node: ast.AnnAssign, declared: TileType, value: Value) 
             found = value.tile.spec.window(*value.shape)
         case _:
             raise not_a_tile(ctx, node, value, "what is declared a tile")
-    logical = held_extent(value) if isinstance(value, Tile) else found.valid
+    logical = value.held.valid if isinstance(value, Tile) else found.valid
     if declared.shape not in (found.shape, logical) or declared.dtype != found.dtype:
         raise ctx.error(
             node,

@@ -4,15 +4,11 @@ The vector unit wants rows that lie one behind the other, a column vector of the
 are those of a single row, and so the op sees it as one.
 """
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.frontend.arguments import Arguments
-from pto_buf.frontend.buffers.tiles import destination, whatever
-from pto_buf.frontend.context import Context
-from pto_buf.frontend.kinds import SHAPE
+from pto_buf.frontend.buffers.tiles import destination, seen_as, whatever
 from pto_buf.frontend.values import Tile
 from pto_buf.hw import Space
 from pto_buf.tile import BLayout, TileSpec
@@ -30,21 +26,6 @@ def turned(spec: TileSpec) -> TileSpec:
     """A column as the row of the same bytes, or a row as the column."""
     blayout = BLayout.ROW_MAJOR if spec.blayout is BLayout.COL_MAJOR else BLayout.COL_MAJOR
     return replace(spec, rows=spec.cols, cols=spec.rows, v_rows=spec.v_cols, v_cols=spec.v_rows, blayout=blayout)
-
-
-def seen_as(ctx: Context, node: ast.AST, tile: Tile, spec: TileSpec) -> Tile:
-    """The bytes where a tile lies, seen as another tile: whatever they hold. Raises DiagnosticError."""
-    if None in tile.spec.valid or None in spec.valid:
-        raise ctx.error(
-            node, "a tile whose valid extent is known only at run time cannot be seen in another shape", kind=SHAPE
-        )
-    with ctx.at(node):
-        held = tile.owned is None  # the compiler's own tiles are kept apart where that is needed
-        select = ctx.builder.add(SlotSelectOp(tile.select.slots, tile.select.index, spec, held=held))
-    if tile.owned is not None:
-        root = tile.owned.root
-        root.selects[select] = root.selects[tile.select]
-    return Tile(select.slot, select.slot, tile.home, tile.owned, place=ctx.place(node))
 
 
 def with_rows(

@@ -9,13 +9,13 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.buffers.emission import deduced, emit
-from pto_buf.frontend.buffers.tiles import operand
+from pto_buf.frontend.buffers.tiles import operand, seen_as
 from pto_buf.frontend.builder import scalar_type
 from pto_buf.frontend.control.joins import is_number
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
 from pto_buf.frontend.names import Symbol
 from pto_buf.frontend.ops.casts import chain
-from pto_buf.frontend.ops.columns import seen_as, with_rows
+from pto_buf.frontend.ops.columns import with_rows
 from pto_buf.frontend.scalars import convert, integer, number, ssa
 from pto_buf.frontend.values import Number, Scalar, Static, Tile, Value
 from pto_buf.hw import A2A3

@@ -7,9 +7,9 @@ from xdsl.ir import SSAValue
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.buffers.emission import Inputs, Words, emit
-from pto_buf.frontend.buffers.tiles import whatever
+from pto_buf.frontend.buffers.tiles import seen_as, whatever
 from pto_buf.frontend.kinds import SHAPE
-from pto_buf.frontend.ops.columns import is_column, seen_as, turned
+from pto_buf.frontend.ops.columns import is_column, turned
 from pto_buf.frontend.ops.compute import tile_of, typed_number
 from pto_buf.frontend.ops.memory import dest_or_new, tile_spec
 from pto_buf.frontend.scalars import number

@@ -13,7 +13,6 @@ from pto_buf.dialect.pointers import LoadScalarOp
 from pto_buf.dialect.pto import MakeTensorViewOp, PartitionViewOp
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import ViewSpec
-from pto_buf.dialect.tile_op import spec_of
 from pto_buf.dialect.types import PartitionViewType
 from pto_buf.frontend.arguments import Arguments, require_space, sequence
 from pto_buf.frontend.buffers.emission import emit
@@ -96,8 +95,7 @@ def load(args: Arguments) -> Value:
 
 def require_shape(args: Arguments, what: str, shape: Sequence[int], dest: Tile) -> None:
     """The shape must be that of the destination. Raises DiagnosticError."""
-    held = spec_of(dest.slot.type)
-    assert isinstance(held, TileSpec)
+    held = dest.held
     if tuple(shape) != held.valid:
         raise args.ctx.error(
             args.node,

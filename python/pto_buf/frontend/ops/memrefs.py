@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pto_buf.errors import DiagnosticError, Note, Place
+from pto_buf.frontend.buffers.tiles import seen_as
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.expressions import evaluate
 from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import ARGUMENTS, COUNT, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.names import MemRefDecl, Symbol
-from pto_buf.frontend.ops.columns import seen_as
 from pto_buf.frontend.ops.memory import tile_spec
 from pto_buf.frontend.ops.resolved import Buffers, parse
 from pto_buf.frontend.ops.slots import declare, select_index

@@ -3,7 +3,7 @@
 import ast
 from collections.abc import Sequence
 
-from pto_buf.frontend.buffers.tiles import held_extent, operand
+from pto_buf.frontend.buffers.tiles import operand
 from pto_buf.frontend.context import Context, Evaluate
 from pto_buf.frontend.given import Given
 from pto_buf.frontend.kinds import SHAPE, UNSUPPORTED
@@ -47,10 +47,10 @@ def changed(ctx: Context, node: ast.expr, where: ast.expr, value: Value, new: as
     offset, shape = _window(ctx, where, value, indices, evaluate)
     source = operand(ctx, new, evaluate(new), "what is set")
     extents = tuple(known_int(evaluate(one)) for one in shape)
-    if held_extent(source) != extents:
+    if source.held.valid != extents:
         raise ctx.error(
             new,
-            f"sets {_fmt(extents)} elements to a tile of {_fmt(held_extent(source))}; they must be equal",
+            f"sets {_fmt(extents)} elements to a tile of {_fmt(source.held.valid)}; they must be equal",
             kind=SHAPE,
         )
     return _call(ctx, node, "assemble", [Given(value), Given(source), _list(offset, where)], evaluate)
@@ -64,7 +64,7 @@ def _window(
     ctx: Context, node: ast.expr, value: Value, indices: Sequence[ast.expr], evaluate: Evaluate
 ) -> tuple[list[ast.expr], list[ast.expr]]:
     """The corner and the extents of a window. Raises DiagnosticError for one whose extents are not constant."""
-    whole = held_extent(operand(ctx, node, value, "what is indexed"))
+    whole = operand(ctx, node, value, "what is indexed").held.valid
     if len(indices) > len(whole):
         raise ctx.error(node, f"a tile is indexed by row and column, found {len(indices)} indices", kind=SHAPE)
     offset: list[ast.expr] = []

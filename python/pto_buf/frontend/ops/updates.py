@@ -7,7 +7,7 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import OpRow
 from pto_buf.frontend.arguments import Arguments, sequence
 from pto_buf.frontend.buffers.emission import Inputs, Words, valid_of
-from pto_buf.frontend.buffers.tiles import check, copied, destination, held_extent, into, operand
+from pto_buf.frontend.buffers.tiles import check, copied, destination, into, operand
 from pto_buf.frontend.builder import scalar_type, segments
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
@@ -89,7 +89,7 @@ def read(args: Arguments) -> Value:
 def _position(args: Arguments, tile: Tile) -> Number:
     """Which element of the tile's bytes the indices name. Raises DiagnosticError for one outside of the tile."""
     ctx, node = args.ctx, args.place("offset")
-    rows, cols = held_extent(tile)
+    rows, cols = tile.held.valid
     assert rows is not None and cols is not None
     items = sequence(args.value("offset")) or (args.value("offset"),)
     found = [integer(ctx, node, item, "an index") for item in items]

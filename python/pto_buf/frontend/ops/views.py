@@ -10,10 +10,9 @@ from pto_buf.dialect.table.row import Request
 from pto_buf.frontend.arguments import Arguments, sequence
 from pto_buf.frontend.buffers.emission import deduced, emit
 from pto_buf.frontend.buffers.geometry import padded_tile
-from pto_buf.frontend.buffers.tiles import destination, into, new_owned, operand, whatever
+from pto_buf.frontend.buffers.tiles import destination, into, new_owned, operand, seen_as, whatever
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.names import Symbol
-from pto_buf.frontend.ops.columns import seen_as
 from pto_buf.frontend.ops.memory import valid_part
 from pto_buf.frontend.scalars import known_int, ssa
 from pto_buf.frontend.values import Number, Tile, Value, Window
