@@ -97,6 +97,16 @@ def test_it_is_right(body: str):
         _RING + "for i in pl.range(4):\n    t = pl.tile.load_into(ring[i % 2], x, [0, 0], [16, 64])\n"
         "    u = pl.tile.load_into(ring[(i + 2) % 2], x, [16, 0], [16, 64])  # ERROR: clobber\n"
         "    pl.store(t, [0, 0], y)",
+        # how much of a slot is valid does not depend on the way that led to the read
+        _RING + "if n == 0:\n    pl.tile.load_into(ring[0], x, [0, 0], [16, 64], valid_shape=[10, 64])\nelse:\n"
+        "    pl.tile.load_into(ring[0], x, [0, 0], [16, 64])\npl.store(ring[0], [0, 0], y)  # ERROR: shape-or-dtype",
+        _RING + "pl.tile.load_into(ring[0], x, [0, 0], [16, 64])\nfor i in pl.range(4):\n"
+        "    pl.store(ring[0], [0, 0], y)  # ERROR: shape-or-dtype\n"
+        "    pl.tile.load_into(ring[i % 2], x, [0, 0], [16, 64], valid_shape=[10, 64])",
+        _RING + "for i in pl.range(4):\n    if i > 0:\n        pl.store(ring[0], [0, 0], y)  # ERROR: shape-or-dtype\n"
+        "    pl.tile.load_into(ring[0], x, [0, 0], [16, 64], valid_shape=[10, 64])",
+        "if n == 0:\n    t = pl.load(x, [0, 0], [16, 64], valid_shape=[n, 64])\nelse:\n"
+        "    t = pl.load(x, [16, 0], [16, 64], valid_shape=[n, 64])\npl.store(t, [0, 0], y)  # ERROR: undefined-name",
         # R50: a view is its source's buffer
         "t = pl.load(x, [0, 0], [16, 64])\n"
         'u: pl.Tile[[32, 32], pl.FP32, pl.MemRef("m", slots=2)[0], pl.Mem.Vec] = pl.reshape(t, [32, 32])'

@@ -16,6 +16,7 @@ from pto_buf.dialect.table.row import Value as TableValue
 from pto_buf.dialect.tile_op import constant_of, spec_of
 from pto_buf.dialect.types import SlotType, TileBufType, tile_of
 from pto_buf.errors import DiagnosticError, Note
+from pto_buf.frontend.buffers.held import Extent
 from pto_buf.frontend.buffers.placement import OwnedSet
 from pto_buf.frontend.builder import segments
 from pto_buf.frontend.context import Context
@@ -44,9 +45,19 @@ def operand(ctx: Context, node: ast.AST, value: Value, what: str) -> Tile:
         case Tile():
             return value
         case Slot():
-            return ctx.held.reading(value, ctx.place(node))
+            return _content(ctx, node, value)
         case _:
             raise not_a_tile(ctx, node, value, what)
+
+
+def _content(ctx: Context, node: ast.AST, slot: Slot, unwritten: Extent | None = None) -> Tile:
+    """What a slot holds: a value where it is known, else whatever it is, with the extent that is known."""
+    place = ctx.place(node)
+    whole = Tile(slot.ssa, slot.ssa, slot, None, place=place)
+    found = ctx.held.content(slot, place, unwritten or whole.held.valid)
+    if isinstance(found, Tile):
+        return found
+    return whole if found == whole.held.valid else seen_as(ctx, node, whole, whole.held.with_valid(*found))
 
 
 def not_a_tile(ctx: Context, node: ast.AST, value: Value, what: str) -> DiagnosticError:
@@ -104,6 +115,14 @@ def seen_as(ctx: Context, node: ast.AST, tile: Tile, spec: TileSpec) -> Tile:
         root = tile.owned.root
         root.selects[select] = root.selects[tile.select]
     return Tile(select.slot, select.slot, tile.home, tile.owned, place=ctx.place(node))
+
+
+def left(ctx: Context, node: ast.AST, dest: Tile, valid: Extent) -> Tile:
+    """What ops have left in the slot of `dest`, whichever wrote it, or saw it otherwise; `valid` is how much of it."""
+    spec = dest.held.with_valid(*valid)
+    tile = whatever(dest) if spec == dest.held else seen_as(ctx, node, dest, spec)
+    ctx.held.wrote(tile)
+    return tile
 
 
 def copied(ctx: Context, node: ast.AST, tile: Tile, name: str) -> Tile:
@@ -175,6 +194,14 @@ def destination(ctx: Context, node: ast.AST, value: Value) -> Tile:
             return value
         case _:
             raise not_a_tile(ctx, node, value, "the destination")
+
+
+def updated(ctx: Context, node: ast.AST, value: Value, unwritten: Extent | None = None) -> Tile:
+    """`value` as a slot that an op changes in place, valid as far as what it holds. Raises DiagnosticError.
+
+    `unwritten` is the extent that counts where nothing was written yet, if it is not the whole slot.
+    """
+    return _content(ctx, node, value, unwritten) if isinstance(value, Slot) else destination(ctx, node, value)
 
 
 def into(

@@ -144,7 +144,7 @@ class TileJoin:
             return Unbound(
                 place,
                 "has a valid extent known only at run time, which no op gives it behind this branch",
-                "use it in the branch, or make it before the branch and update it in place: out=",
+                "use it inside the arms that make it",
             )
         if then.value.slot is other.value.slot:
             return self._left(then.value)

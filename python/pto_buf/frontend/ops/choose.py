@@ -8,7 +8,7 @@ from xdsl.ir import Block, Region
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.buffers.emission import valid_of
-from pto_buf.frontend.buffers.tiles import destination, into, new_owned, whatever
+from pto_buf.frontend.buffers.tiles import destination, into, left, new_owned
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.ops.compute import tile_of
 from pto_buf.frontend.scalars import compare, integer
@@ -39,7 +39,7 @@ def sels(args: Arguments) -> Value:
             ctx.builder.add(scf.YieldOp())
     regions = [Region(block) for block in blocks]
     ctx.builder.add(scf.IfOp.build(operands=[condition.ssa], result_types=[[]], regions=regions))
-    return whatever(dest)
+    return left(ctx, args.node, dest, lhs.spec.valid)
 
 
 def _copied(args: Arguments, tile: Tile, dest: Tile) -> Tile:

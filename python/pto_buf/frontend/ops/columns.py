@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from pto_buf.frontend.arguments import Arguments
-from pto_buf.frontend.buffers.tiles import destination, seen_as, whatever
+from pto_buf.frontend.buffers.tiles import destination, left, seen_as
 from pto_buf.frontend.values import Tile
 from pto_buf.hw import Space
 from pto_buf.tile import BLayout, TileSpec
@@ -42,7 +42,7 @@ def with_rows(
     }
     if "out" in args:
         column = destination(ctx, args.place("out"), args.value("out"))
-        compute(rows, args.with_value("out", seen_as(ctx, node, column, turned(column.spec))))
-        return whatever(column)
+        row = compute(rows, args.with_value("out", seen_as(ctx, node, column, turned(column.spec))))
+        return left(ctx, node, column, turned(row.spec).valid)
     result = compute(rows, args)
     return seen_as(ctx, node, result, turned(result.spec))

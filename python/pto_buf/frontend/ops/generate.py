@@ -7,7 +7,7 @@ from xdsl.ir import SSAValue
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.buffers.emission import Inputs, Words, emit
-from pto_buf.frontend.buffers.tiles import seen_as, whatever
+from pto_buf.frontend.buffers.tiles import left, seen_as
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.ops.columns import is_column, turned
 from pto_buf.frontend.ops.compute import tile_of, typed_number
@@ -52,7 +52,7 @@ def _emit_seen_as(
         return emit(args, row, ins, {}, result, words)
     dest = dest_or_new(args, result.space, (result.rows, result.cols), result.dtype)
     emit(args.with_value("out", seen_as(args.ctx, args.node, dest, seen)), row, ins, {}, seen, words)
-    return whatever(dest)
+    return left(args.ctx, args.node, dest, result.valid)
 
 
 def _number(args: Arguments, name: str, dtype: str) -> SSAValue:

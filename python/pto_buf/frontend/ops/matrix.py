@@ -5,8 +5,9 @@ from xdsl.ir import Block, Region
 
 from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.frontend.arguments import Arguments
-from pto_buf.frontend.buffers.emission import Inputs, Words, emit, valid_of
-from pto_buf.frontend.buffers.tiles import destination, into, whatever
+from pto_buf.frontend.buffers.emission import Inputs, Words, deduced, emit, valid_of
+from pto_buf.frontend.buffers.held import Extent
+from pto_buf.frontend.buffers.tiles import destination, into, left, updated
 from pto_buf.frontend.kinds import SHAPE
 from pto_buf.frontend.ops.staging import staged
 from pto_buf.frontend.scalars import truth
@@ -51,14 +52,14 @@ def matmul_acc(args: Arguments) -> Value:
     row = rows_by_dsl()[args.op]
     tiles = {one.name: staged(args, one.name, row) for one in row.into_ins}
     _plain(args, tiles["lhs"])
-    acc = destination(ctx, args.place("acc"), args.value("acc"))
+    ins = {name: tile.ssa for name, tile in tiles.items()}
+    acc = updated(ctx, args.place("acc"), args.value("acc"), _product_of(args, ins))
     if "out" in args and not _same_slot(destination(ctx, args.place("out"), args.value("out")), acc):
         raise ctx.error(
             args.place("out"),
             "the matrix unit accumulates in place: out= must be the slot of the accumulator itself",
             kind=SHAPE,
         )
-    ins = {name: tile.ssa for name, tile in tiles.items()}
     condition = Static(False)
     if "init_cond" in args:
         condition = truth(ctx, args.place("init_cond"), args.value("init_cond"))
@@ -71,7 +72,12 @@ def matmul_acc(args: Arguments) -> Value:
             ctx.builder.add(scf.YieldOp())
     regions = [Region(block) for block in blocks]
     ctx.builder.add(scf.IfOp.build(operands=[condition.ssa], result_types=[[]], regions=regions))
-    return whatever(acc)
+    return left(ctx, args.node, acc, acc.spec.valid)
+
+
+def _product_of(args: Arguments, ins: Inputs) -> Extent:
+    """Rows and columns of the product that is added. Raises DiagnosticError."""
+    return deduced(args, rows_by_dsl()[_OVERWRITES[args.op]], ins, _phase(args)).valid
 
 
 def _product(args: Arguments, ins: Inputs, acc: Tile, words: Words, *, overwrite: bool) -> Tile:

@@ -7,7 +7,7 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import OpRow
 from pto_buf.frontend.arguments import Arguments, sequence
 from pto_buf.frontend.buffers.emission import Inputs, Words, valid_of
-from pto_buf.frontend.buffers.tiles import check, copied, destination, into, operand
+from pto_buf.frontend.buffers.tiles import check, copied, destination, into, operand, updated
 from pto_buf.frontend.builder import scalar_type, segments
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import SHAPE
@@ -50,7 +50,7 @@ def _updated(
 ) -> Value:
     """The tile given for `name`, changed by the op of `row` where it lies; its other names are good no more."""
     ctx, target = args.ctx, args.value(name)
-    dest = destination(ctx, args.place(name), target)
+    dest = updated(ctx, args.place(name), target)
     if isinstance(target, Tile) and dest.home is None and any(source.slot is target.slot for source in sources):
         dest = copied(ctx, args.node, target, args.op)
     result = into(ctx, args.node, row, ins, dest, valid_of(dest), words)
