@@ -48,8 +48,8 @@ MOST_TOGETHER = 1_500
 _PARTS = 4
 """Groups that a group with more states is split into."""
 
-MOST_IN_ALL = 50_000
-"""States of all groups and stages: about half a minute. What is open then stays open."""
+MOST_IN_ALL = 100_000
+"""States of all groups and stages: about a minute. What is open then stays open."""
 
 ASSUMPTIONS = (
     "integer arguments are not negative",
