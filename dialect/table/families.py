@@ -65,13 +65,17 @@ def column_vector(dtype: str | None = None) -> Deduce:
     return deduce
 
 
-def asked(space: Space = Space.VEC, like_name: str | None = None) -> Deduce:
-    """The result has the shape that the source asks for, in the canonical layout of its space."""
+def asked(space: Space = Space.VEC, like_name: str | None = None, typed_like: str | None = None) -> Deduce:
+    """The result has the shape that the source asks for, in the canonical layout of its space.
+
+    What is not asked for is as in the operand `like_name`, its element type as in `typed_like` where that is another.
+    """
 
     def deduce(use: Use, request: Request) -> TileSpec:
         given = use.tile(like_name) if like_name is not None else None
         shape = request.shape or (given.shape if given is not None else None)
-        dtype = request.dtype or (given.dtype if given is not None else None)
+        typed = use.tile(typed_like) if typed_like is not None else given
+        dtype = request.dtype or (typed.dtype if typed is not None else None)
         if shape is None or dtype is None:
             raise TableError(
                 f"'{use.row.mnemonic}': the shape and element type of the result must be given", "shape-or-dtype"

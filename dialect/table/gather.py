@@ -186,7 +186,7 @@ GATHER_ROWS: tuple[OpRow, ...] = (
         generic=("src", "dst", "", "indices", "tmp", ""),
         forms=vector_forms(("src", "indices", "tmp", "dst"), ("src", "indices", "dst"), _gather_dtypes()),
         check=_check_gather,
-        deduce=asked(like_name="indices"),
+        deduce=asked(like_name="indices", typed_like="src"),
         scratch=like("indices"),
         whole=frozenset({"src"}),
     ),

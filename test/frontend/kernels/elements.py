@@ -93,6 +93,22 @@ def spread(x: pl.Tensor[[R, C], pl.FP32], index: pl.Tensor[[R, C], pl.INT32], y:
     return y
 
 
+@pl.jit.incore
+def gathered(
+    x: pl.Tensor[[R, C], pl.FP32],
+    index: pl.Tensor[[R, C], pl.INT32],
+    work: pl.Tensor[[R, C], pl.INT32],
+    y: pl.Out[pl.Tensor[[2 * R, C], pl.FP32]],
+):
+    """Elements have the source's type, whatever the indices have; scratch may be used again."""
+    source, places = pl.load(x, [0, 0], [R, C]), pl.load(index, [0, 0], [R, C])
+    tmp = pl.load(work, [0, 0], [R, C])
+    once: pl.Tile[[R, C], pl.FP32] = pl.tile.gather(source, places, tmp)
+    y = pl.store(once, [0, 0], y)
+    y = pl.store(pl.tile.gather(once, places, tmp), [R, 0], y)
+    return y
+
+
 def _inputs(*shape, out=None, **more):
     def make(rng):
         made = {"x": rng.standard_normal(shape).astype(np.float32)}
@@ -149,6 +165,11 @@ def _greatest(t):
     return {"values": t["x"][:, order], "places": order[None].astype(np.int32)}
 
 
+def _gathered(t):
+    once = t["x"].reshape(-1)[t["index"]]
+    return {"y": np.concatenate([once, once.reshape(-1)[t["index"]]])}
+
+
 CASES = {
     "single": (_inputs(R, C, out=(R, C)), _single),
     "slotted": (_inputs(4 * R, C, out=(4 * R, C)), _slotted),
@@ -156,6 +177,7 @@ CASES = {
     "column": (_inputs(R, C, out=(R, 1)), _column),
     "windows": (_inputs(R, C, out=(R, C)), _windows),
     "scattered": (_inputs(R, C, out=(R, C), index=_permutation), _scattered),
+    "gathered": (_inputs(R, C, out=(2 * R, C), index=_permutation, work=_permutation), _gathered),
     "greatest": (
         _inputs(
             1,

@@ -185,7 +185,7 @@ def merge(ctx: Context, one: OwnedSet, other: OwnedSet, at: Tile | None = None) 
     return one
 
 
-def destination(ctx: Context, node: ast.AST, value: Value) -> Tile:
+def destination(ctx: Context, node: ast.AST, value: Value, what: str = "the destination") -> Tile:
     """`value` as a slot that is written. Raises DiagnosticError."""
     match value:
         case Slot():
@@ -193,7 +193,7 @@ def destination(ctx: Context, node: ast.AST, value: Value) -> Tile:
         case Tile():
             return value
         case _:
-            raise not_a_tile(ctx, node, value, "the destination")
+            raise not_a_tile(ctx, node, value, what)
 
 
 def updated(ctx: Context, node: ast.AST, value: Value, unwritten: Extent | None = None) -> Tile:

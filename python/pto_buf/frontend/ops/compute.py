@@ -9,7 +9,7 @@ from pto_buf.dialect.table import rows_by_dsl
 from pto_buf.dialect.table.row import Kind, Operand, OpRow, Request
 from pto_buf.frontend.arguments import Arguments
 from pto_buf.frontend.buffers.emission import deduced, emit
-from pto_buf.frontend.buffers.tiles import operand, seen_as
+from pto_buf.frontend.buffers.tiles import destination, operand, seen_as, whatever
 from pto_buf.frontend.builder import scalar_type
 from pto_buf.frontend.control.joins import is_number
 from pto_buf.frontend.kinds import ARGUMENTS, SHAPE
@@ -25,7 +25,8 @@ from pto_buf.tile import DTYPE_BITS
 def compute(args: Arguments) -> Value:
     """Any op whose parameters are the inputs of its row."""
     row = rows_by_dsl()[args.op]
-    tiles = {one.name: tile_of(args, one.name) for one in row.into_ins if one.kind is Kind.TILE and one.name in args}
+    given = [one for one in row.into_ins if one.kind is Kind.TILE and one.name in args]
+    tiles = {one.name: (tile_of if one.role.reads else scratch_of)(args, one.name) for one in given}
     return with_rows(args, tiles, _compute)
 
 
@@ -59,6 +60,11 @@ def _of_words(args: Arguments, tmp: Tile) -> Tile:
 def tile_of(args: Arguments, name: str) -> Tile:
     """The tile given for `name`. Raises DiagnosticError."""
     return operand(args.ctx, args.place(name), args.value(name), name)
+
+
+def scratch_of(args: Arguments, name: str) -> Tile:
+    """The tile given for `name` to work in: what it holds does not matter. Raises DiagnosticError."""
+    return whatever(destination(args.ctx, args.place(name), args.value(name), name))
 
 
 def scalar_operand(args: Arguments, spelt: Operand, dtype: str) -> SSAValue:

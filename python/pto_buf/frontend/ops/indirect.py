@@ -12,7 +12,7 @@ from pto_buf.frontend.buffers.emission import deduced, emit
 from pto_buf.frontend.buffers.tiles import destination, into_many, new_owned, store
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE
-from pto_buf.frontend.ops.compute import attributes, choice, tile_of, typed_number
+from pto_buf.frontend.ops.compute import attributes, choice, scratch_of, tile_of, typed_number
 from pto_buf.frontend.ops.memory import partition_all, tensor, tile_spec
 from pto_buf.frontend.scalars import integer, known_int, number, ssa
 from pto_buf.frontend.values import Tensor, Tile, Tuple, Value
@@ -26,7 +26,9 @@ _PAIR_BITS = 64
 def sort32(args: Arguments) -> Value:
     """`sort32(src, idx)`: each 32 elements of a row sorted, the greatest first, as pairs of a value and its index."""
     row = rows_by_dsl()["sort32"]
-    tiles = {name: tile_of(args, name) for name in ("src", "idx", "tmp") if name in args}
+    tiles = {name: tile_of(args, name) for name in ("src", "idx")}
+    if "tmp" in args:
+        tiles["tmp"] = scratch_of(args, "tmp")
     ins = {name: tile.ssa for name, tile in tiles.items()}
     spec = tiles["src"].spec
     request = Request(shape=(spec.rows, spec.cols * _PAIR_BITS // DTYPE_BITS[spec.dtype]), dtype=spec.dtype)
@@ -74,7 +76,7 @@ def _merged(args: Arguments, names: list[str], scratch: str) -> Value:
     row = rows_by_dsl()[f"mrgsort{len(sources)}"]
     spec = tile_spec(ctx, args.node, Space.VEC, [1, sum(one.spec.cols for one in sources)], sources[0].spec.dtype)
     dest = destination(ctx, args.place("out"), args.value("out")) if "out" in args else _new(args, spec)
-    tmp = tile_of(args, scratch) if scratch in args else new_owned(ctx, args.node, spec, f"{args.op}_tmp")
+    tmp = scratch_of(args, scratch) if scratch in args else new_owned(ctx, args.node, spec, f"{args.op}_tmp")
     ins = {**{f"src{number}": one.ssa for number, one in enumerate(sources)}, "tmp": tmp.ssa}
     words = {"exhausted": "true"} if args.static("exhausted", False) is True else {}
     return into_many(ctx, args.node, row, ins, {"dst": dest, "executed": _taken(ctx)}, words)[0]
@@ -96,7 +98,7 @@ def gather_compare(args: Arguments) -> Value:
     `dst` has the first `out_cols` positions of each row, `counts` how many there are, one for each row.
     """
     ctx, row = args.ctx, rows_by_dsl()["gather_compare"]
-    src, tmp = tile_of(args, "src"), tile_of(args, "tmp")
+    src, tmp = tile_of(args, "src"), scratch_of(args, "tmp")
     cols = known_int(args.value("out_cols"))
     if cols is None or cols < 1:
         raise ctx.error(args.place("out_cols"), "out_cols is a positive constant", kind=ARGUMENTS)

@@ -13,6 +13,7 @@ from pto_buf.frontend.buffers.geometry import padded_tile
 from pto_buf.frontend.buffers.tiles import destination, into, new_owned, operand, seen_as, whatever
 from pto_buf.frontend.kinds import ARGUMENTS, MEMORY_SPACE, SHAPE
 from pto_buf.frontend.names import Symbol
+from pto_buf.frontend.ops.compute import scratch_of
 from pto_buf.frontend.ops.memory import valid_part
 from pto_buf.frontend.scalars import known_int, ssa
 from pto_buf.frontend.values import Number, Tile, Value, Window
@@ -164,7 +165,7 @@ def transpose(args: Arguments) -> Value:
     tile = _tile(args, "src")
     ins = {"src": tile.ssa}
     if "tmp" in args:
-        ins["tmp"] = _tile(args, "tmp").ssa
+        ins["tmp"] = scratch_of(args, "tmp").ssa
     return emit(args, rows_by_dsl()["transpose"], ins, {"src": tile})
 
 
