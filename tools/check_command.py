@@ -56,6 +56,8 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wante
 
     Raises DiagnosticError for a file that cannot be read, UsageError for a number or an argument that is none.
     """
+    if file.endswith(".py"):
+        raise UsageError(f"'{file}' is Python; what is checked is a .pto text", f"pto-buf compile {file} proves it too")
     source = read_source(file)
     module = parse_text(make_context(), source.text, source.file)
     verify_module(module)

@@ -35,6 +35,20 @@ def _check_merge_blocks(use: Use) -> None:
         f"blockLen is {length}, must be a positive multiple of 64",
         "blockLen",
     )
+    cols = use.tile("src").v_cols
+    if length is not None and cols is not None:
+        step = _AT_ONCE * length
+        require(
+            cols % step == 0 and 1 <= cols // step <= _MOST_MERGES,
+            use,
+            f"src has {cols} valid columns, must be 1 to {_MOST_MERGES} times {step}: {_AT_ONCE} lists of {length}",
+            "src",
+        )
+
+
+_AT_ONCE = 4
+"""Lists that one merge takes; the library asks for whole merges."""
+_MOST_MERGES = 255
 
 
 def _sources(count: int) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ EITHER = """
     mrgsort: src0 src1 src2 src3 tmp * exhausted block_len
 """
 OLDER = """
-    load: tensor offsets shapes valid_shapes target_memory clamp
+    load: tensor offsets shapes valid_shapes target_memory clamp * transpose
     matmul_acc: acc lhs rhs
     gemv: lhs rhs
     gemv_acc: acc lhs rhs

@@ -57,6 +57,7 @@ def k(a: pl.Tensor[[16, 64], pl.FP16], b: pl.Tensor[[64, 64], pl.FP16], c: pl.Ou
         ("pl.tile.mrgsort_format2(q, q, w, exhausted=True)", "pl.mrgsort(q, q, tmp=w, exhausted=True)"),
         ("pl.slice(t, [16, 64], [0, 0], [])", "pl.slice(t, [16, 64], [0, 0], [16, 64])"),
         ("pl.tile.move(t, pl.Mem.Vec, blayout=pl.TileLayout.row_major)", "pl.move(t, pl.Mem.Vec)"),
+        ("pl.load(x, [0, 0], [16, 64], transpose=False)", "pl.load(x, [0, 0], [16, 64])"),
         ("pl.tile.sels(t, t, 1)", "pl.tile.sels(lhs=t, rhs=t, select_mode=1)"),
         ("pl.div(t, t, False)", "pl.tile.div(lhs=t, rhs=t)"),
         ("pl.cmp(t, t, 2)", "pl.tile.cmp(t, t, cmp_type='lt')"),

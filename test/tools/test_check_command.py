@@ -34,6 +34,15 @@ def test_a_proven_file_ends_with_0(good: Path, capsys: pytest.CaptureFixture[str
     assert said.err == ""
 
 
+def test_kernels_in_python_are_not_what_is_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "kernels.py"
+    file.write_text("import pypto.language as pl\n")
+    assert main(["check", str(file)]) == 2
+    said = capsys.readouterr().err
+    assert "is Python; what is checked is a .pto text" in said
+    assert f"pto-buf compile {file}" in said
+
+
 def test_a_wrong_file_ends_with_1_and_says_where(bad: Path, capsys: pytest.CaptureFixture[str]):
     assert main(["check", str(bad)]) == 1
     said = capsys.readouterr()

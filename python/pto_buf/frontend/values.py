@@ -73,7 +73,8 @@ class Tile:
     """A tile: `ssa` is the value of the lease that an op began, or the slot itself for "whatever it holds".
 
     `slot` is where it lies. Exactly one of `home` (the user's slot) and `owned` (a set of ours) is given.
-    `valid` holds the run-time extents, one for each unknown one of the type.
+    `valid` holds the run-time extents, one for each unknown one of the type. `folded` holds all extents of the user's
+    where several dimensions are folded into the rows.
     """
 
     ssa: SSAValue
@@ -82,6 +83,7 @@ class Tile:
     owned: "OwnedSet | None"
     valid: tuple[SSAValue, ...] = ()
     place: Place | None = None
+    folded: tuple[int, ...] = ()
 
     @property
     def spec(self) -> TileSpec:

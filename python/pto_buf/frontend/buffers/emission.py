@@ -1,6 +1,7 @@
 """Emitting an op that yields a tile: where it goes, how much of it is valid, and the scratch it works in."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -44,7 +45,8 @@ def emit(
         dest = new_owned(ctx, args.node, result, args.op)
     if row.scratch is not None and not row.scratch_optional and "tmp" not in ins:
         ins = {**ins, **_scratch(args, row, ins, result, words)}
-    return into(ctx, args.node, row, ins, dest, _valid(result, dest, tiles), words)
+    made = into(ctx, args.node, row, ins, dest, _valid(result, dest, tiles), words)
+    return replace(made, folded=_folded(made, tiles))
 
 
 def deduced(args: Arguments, row: OpRow, ins: Inputs, words: Words, request: Request | None = None) -> TileSpec:
@@ -78,6 +80,15 @@ def _valid(result: TileSpec, dest: Tile, tiles: Mapping[str, Tile]) -> list[SSAV
     for axis, extent in enumerate(result.valid):
         extents.append(_runtime(axis, tiles) if extent is None else extent)
     return extents
+
+
+def _folded(made: Tile, tiles: Mapping[str, Tile]) -> tuple[int, ...]:
+    """The extents of a result with the rows of an input whose dimensions are folded into them."""
+    rows, cols = made.spec.valid
+    for tile in tiles.values():
+        if tile.folded and tile.spec.v_rows == rows and cols is not None:
+            return (*tile.folded[:-1], cols)
+    return ()
 
 
 def _runtime(axis: int, tiles: Mapping[str, Tile]) -> SSAValue:

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
@@ -86,20 +87,22 @@ def new_owned(ctx: Context, node: ast.AST, spec: TileSpec, name: str) -> Tile:
     return owned_tile(ctx, owned, full)
 
 
-def owned_tile(ctx: Context, owned: OwnedSet, seen: TileSpec, index: SSAValue | None = None) -> Tile:
+def owned_tile(
+    ctx: Context, owned: OwnedSet, seen: TileSpec, index: SSAValue | None = None, folded: tuple[int, ...] = ()
+) -> Tile:
     """A tile of ours, its slot selected here and seen as `seen`, standing for whatever it holds.
 
-    `index` is given where it is not the usual one.
+    `index` is given where it is not the usual one, `folded` where dimensions are folded into the rows.
     """
     operands = (owned.alloc.slots, index or ctx.builder.constant(0))
     select = ctx.builder.add(SlotSelectOp.create(operands=operands, result_types=[_slot_type(seen)]))
     owned.selects[select] = index
-    return Tile(select.slot, select.slot, None, owned, place=owned.place)
+    return Tile(select.slot, select.slot, None, owned, place=owned.place, folded=folded)
 
 
 def whatever(tile: Tile) -> Tile:
     """A tile as seen where its last writer is not known: no longer one op's value but what its slot holds."""
-    return Tile(tile.slot, tile.slot, tile.home, tile.owned, place=tile.place)
+    return replace(tile, ssa=tile.slot, valid=())
 
 
 def seen_as(ctx: Context, node: ast.AST, tile: Tile, spec: TileSpec) -> Tile:
@@ -120,7 +123,7 @@ def seen_as(ctx: Context, node: ast.AST, tile: Tile, spec: TileSpec) -> Tile:
 def left(ctx: Context, node: ast.AST, dest: Tile, valid: Extent) -> Tile:
     """What ops have left in the slot of `dest`, whichever wrote it, or saw it otherwise; `valid` is how much of it."""
     spec = dest.held.with_valid(*valid)
-    tile = whatever(dest) if spec == dest.held else seen_as(ctx, node, dest, spec)
+    tile = replace(whatever(dest), folded=()) if spec == dest.held else seen_as(ctx, node, dest, spec)
     ctx.held.wrote(tile)
     return tile
 
@@ -133,7 +136,8 @@ def copied(ctx: Context, node: ast.AST, tile: Tile, name: str) -> Tile:
     with ctx.at(node):
         fresh = new_owned(ctx, node, spec, name)
         valid = None if spec.valid == spec.shape else valid_extents(tile)
-        return into(ctx, node, rows_by_dsl()["move"], {"src": tile.ssa}, fresh, valid)
+        made = into(ctx, node, rows_by_dsl()["move"], {"src": tile.ssa}, fresh, valid)
+    return replace(made, folded=tile.folded)
 
 
 def into_place(ctx: Context, node: ast.AST, tile: Tile, dest: Tile) -> None:

@@ -183,7 +183,7 @@ class Tiles:
             assert start.owned is not None
             root = start.owned.root
             with self._ctx.at(self._node):
-                inside = owned_tile(self._ctx, root, start.held, root.selects[start.select])
+                inside = owned_tile(self._ctx, root, start.held, root.selects[start.select], start.folded)
             self._inside[carry.inner] = inside
             self._ctx.scope.bindings[carry.inner] = inside
 
@@ -196,7 +196,8 @@ class Tiles:
             self._turns[carry.outer] = False
             if isinstance(value, Poison):
                 continue
-            if not isinstance(value, Tile) or value.spec != self._start[carry.inner].spec:
+            start = self._start[carry.inner]
+            if not isinstance(value, Tile) or value.spec != start.spec or value.folded != start.folded:
                 raise self._ctx.error(
                     self._node,
                     f"'{carry.inner}' is a tile before this loop and {_other(value)} after a trip",
@@ -279,7 +280,9 @@ class Tiles:
             else:
                 with self._ctx.at(self._node):
                     index = ssa(self._ctx, binary(self._ctx, self._node, ast.Mod(), trips(), Static(2)))
-                    self._ctx.scope.bindings[carry.outer] = owned_tile(self._ctx, start.owned.root, start.held, index)
+                    self._ctx.scope.bindings[carry.outer] = owned_tile(
+                        self._ctx, start.owned.root, start.held, index, start.folded
+                    )
 
 
 def _other(value: Value) -> str:

@@ -2,7 +2,7 @@
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.ir import Block, SSAValue
 
@@ -107,7 +107,7 @@ def taken_up(ctx: Context, node: ast.AST, value: Value) -> Value:
         return value
     with ctx.at(node):
         select = ctx.builder.add(SlotSelectOp(value.select.slots, value.select.index, value.spec, held=True))
-    return Tile(select.slot, select.slot, value.home, None, place=value.place)
+    return replace(value, ssa=select.slot, slot=select.slot, valid=())
 
 
 @dataclass
@@ -138,7 +138,11 @@ class TileJoin:
                 place,
                 f"is {describe(then.value)} after one arm of this branch and {describe(other.value)} after the other",
             )
-        if then.value.spec != other.value.spec or then.value.valid != other.value.valid:
+        if (
+            then.value.spec != other.value.spec
+            or then.value.valid != other.value.valid
+            or (then.value.folded != other.value.folded)
+        ):
             return Unbound(place, "has another shape, type or valid extent in each arm of this branch")
         if None in then.value.spec.valid:
             return Unbound(
@@ -159,7 +163,7 @@ class TileJoin:
         if self._is_fresh(kept):
             root = merge(self._ctx, old, new)
             self._taken[root] = None
-            return owned_tile(self._ctx, root, then.value.spec)
+            return owned_tile(self._ctx, root, then.value.spec, folded=then.value.folded)
         assert isinstance(kept.value, Tile)
         self._taken[merge(self._ctx, old, new, kept.value)] = None
         return self._left(kept.value)

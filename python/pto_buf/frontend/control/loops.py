@@ -219,6 +219,6 @@ def _leaves(ctx: Context, node: ast.stmt, value: Value | None, live: bool) -> Va
         case Static() | Tensor() if live:
             return value
         case Tile(owned=owned) if live and owned is not None and value.spec == value.held and owned.root.is_plain:
-            return owned_tile(ctx, owned.root, value.held)
+            return owned_tile(ctx, owned.root, value.held, folded=value.folded)
         case _:
             return Unbound(ctx.place(node), "is bound in a loop that may not run; bind it before the loop")

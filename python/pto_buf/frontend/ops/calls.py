@@ -21,7 +21,7 @@ from pto_buf.frontend.values import Nothing, Scalar, Slot, SlotSet, Static, Tens
 Handler = Callable[[Arguments], Value]
 
 _TILES: Mapping[str, tuple[str, Handler]] = {
-    "load": ("tensor, offsets, shapes, valid_shape|valid_shapes=, target_memory=, clamp=", memory.load),
+    "load": ("tensor, offsets, shapes, valid_shape|valid_shapes=, target_memory=, clamp=, *, transpose=", memory.load),
     "extract": ("src, row|index_row, col|index_col, shape=, target_memory=", memory.extract),
     "move": ("src|tile, target_memory=, blayout=, slayout=", memory.move),
     "create": ("shape, dtype, target_memory=, transpose=, *, flat_layout=", memory.create),
@@ -101,14 +101,15 @@ SIGNATURES: Mapping[str, str] = {
 }
 """The parameters of every op that a kernel may call, by its name."""
 
+_INTO = "_into"
+_INTO_NAMES = [f"{name}{_INTO}" for name in SIGNATURES if name not in _OTHERS]
+
 _SYNONYMS = {
     "create_tile": "create",
     "arange": "ci",
     "fillpad_inplace": "fillpad",
     **{name: f"{name}_" for name in ("and", "or", "not")},  # as objects of pypto's IR call them
 }
-
-_INTO = "_into"
 
 
 def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
@@ -139,7 +140,7 @@ def call(ctx: Context, node: ast.Call, path: str, evaluate: Evaluate) -> Value:
         elif op in OPERANDS and op in rows_by_dsl():
             signature, handler = OPERANDS[op], compute.compute
         else:
-            near = None if is_known(path) else near_miss(name, SIGNATURES)
+            near = None if is_known(path) else near_miss(name, _INTO_NAMES if into else SIGNATURES)
             raise ctx.error(node, why_not(path), kind=UNKNOWN_OP, help=near)
         if not into and not path.startswith("tile."):
             signature = _EITHER.get(op, signature)

@@ -43,6 +43,8 @@ def with_rows(
     if "out" in args:
         column = destination(ctx, args.place("out"), args.value("out"))
         row = compute(rows, args.with_value("out", seen_as(ctx, node, column, turned(column.spec))))
-        return left(ctx, node, column, turned(row.spec).valid)
-    result = compute(rows, args)
-    return seen_as(ctx, node, result, turned(result.spec))
+        made = left(ctx, node, column, turned(row.spec).valid)
+    else:
+        row = compute(rows, args)
+        made = seen_as(ctx, node, row, turned(row.spec))
+    return replace(made, folded=first.folded)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import cast
 
@@ -68,6 +69,7 @@ def load(args: Arguments) -> Value:
     """`pl.load(tensor, offsets, shapes, valid_shape=, target_memory=Vec, out=)`."""
     ctx = args.ctx
     args.refuse("clamp", False)
+    args.refuse("transpose", False)  # of pypto before pl.tile.transpose_view
     source = tensor(args, "tensor")
     shape = args.extents("shapes")
     valid: Sequence[Number] = args.numbers("valid_shape") if "valid_shape" in args else [Static(one) for one in shape]
@@ -90,7 +92,8 @@ def load(args: Arguments) -> Value:
     narrowed = None
     if any(known_int(extent) != whole for extent, whole in zip(valid, shape, strict=True)):
         narrowed = _valid_extents(args, valid)
-    return into(ctx, args.node, rows_by_dsl()["load"], {"src": view}, dest, narrowed)
+    made = into(ctx, args.node, rows_by_dsl()["load"], {"src": view}, dest, narrowed)
+    return replace(made, folded=tuple(shape)) if any(extent > 1 for extent in shape[:-2]) else made
 
 
 def require_shape(args: Arguments, what: str, shape: Sequence[int], dest: Tile) -> None:
@@ -187,6 +190,8 @@ def store_tile(args: Arguments) -> Value:
     rank = len(target.shape)
     if "shapes" in args:
         sizes = args.numbers("shapes")
+    elif len(tile.folded) == rank:
+        sizes = [Static(extent) for extent in tile.folded]
     elif rank > 2:
         sizes = [*([Static(1)] * (rank - 2)), *sizes]
     elif rank == 1 and known_int(sizes[0]) == 1:

@@ -163,6 +163,10 @@ def transpose(args: Arguments) -> Value:
     if sorted(axis % 2 if isinstance(axis, int) else -1 for axis in axes) != [0, 1]:
         raise args.ctx.error(args.node, "'transpose' exchanges the axes 0 and 1", kind=ARGUMENTS)
     tile = _tile(args, "src")
+    if tile.folded:
+        raise args.ctx.error(
+            args.place("src"), f"a tile with {len(tile.folded)} extents is transposed part by part", kind=SHAPE
+        )
     ins = {"src": tile.ssa}
     if "tmp" in args:
         ins["tmp"] = scratch_of(args, "tmp").ssa
