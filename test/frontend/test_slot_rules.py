@@ -129,6 +129,17 @@ def test_an_accumulator_is_added_to_where_it_lies():
     assert found(text) == marked(text)
 
 
+def test_a_tile_that_is_read_as_a_whole_does_not_become_a_part_of_it():
+    body = (
+        "part = pl.load(a, [0, 0], [16, 64], valid_shape=[10, 64], target_memory=pl.Mem.Mat)\n"
+        "sum = pl.create_tile([16, 64], pl.FP32, target_memory=pl.Mem.Acc)\n"
+        "for i in pl.range(4):  # ERROR: shape-or-dtype\n    pl.store(sum, [0, 0], c)\n"
+        "    sum = pl.matmul_acc(sum, part, right, init_cond=i == 0)"
+    )
+    text = _text(_CUBE, body)
+    assert found(text) == marked(text)
+
+
 def test_a_peeled_accumulate_may_share_one_slot():
     """R60: two producers under `if`, one slot."""
     body = (

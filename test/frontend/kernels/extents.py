@@ -82,6 +82,40 @@ def carried(
 
 
 @pl.jit.incore
+def in_a_tile(
+    x: pl.Tensor[[M, STEPS * K], pl.FP16],
+    w: pl.Tensor[[STEPS * K, N], pl.FP16],
+    y: pl.Out[pl.Tensor[[ROWS, N], pl.FP32]],
+):
+    """A tile that no op has filled is valid as far as what is put there first."""
+    total = pl.create_tile([ROWS, N], pl.FP32, target_memory=pl.Mem.Acc)
+    for k in pl.range(STEPS):
+        part = pl.load(x, [0, k * K], [ROWS, K], valid_shape=[M, K], target_memory=pl.Mem.Mat)
+        weight = pl.load(w, [k * K, 0], [K, N], target_memory=pl.Mem.Mat)
+        if k == 0:
+            total = pl.matmul(part, weight)
+        else:
+            total = pl.matmul_acc(total, part, weight)
+    y = pl.store(total, [0, 0], y)
+    return y
+
+
+@pl.jit.incore
+def in_a_tile_on_condition(
+    x: pl.Tensor[[M, STEPS * K], pl.FP16],
+    w: pl.Tensor[[STEPS * K, N], pl.FP16],
+    y: pl.Out[pl.Tensor[[ROWS, N], pl.FP32]],
+):
+    total = pl.create_tile([ROWS, N], pl.FP32, target_memory=pl.Mem.Acc)
+    for k in pl.pipeline(STEPS, stage=2):
+        part = pl.load(x, [0, k * K], [ROWS, K], valid_shape=[M, K], target_memory=pl.Mem.Mat)
+        weight = pl.load(w, [k * K, 0], [K, N], target_memory=pl.Mem.Mat)
+        total = pl.matmul_acc(total, part, weight, init_cond=k == 0)
+    y = pl.store(total, [0, 0], y)
+    return y
+
+
+@pl.jit.incore
 def joined(x: pl.Tensor[[ROWS, N], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, N], pl.FP32]], n: pl.Scalar[pl.INDEX]):
     """Both arms fill the same part of one slot."""
     slot = pl.create_tile_buffers(2, [ROWS, N], pl.FP32, pl.Mem.Vec)[1]
@@ -104,6 +138,16 @@ def doubled(x: pl.Tensor[[ROWS, N], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, N], pl.
     for _ in pl.range(n):
         pl.add(slots[0], slots[0], out=slots[0])
     y = pl.store(slots[0], [0, 0], y)
+    return y
+
+
+@pl.jit.incore
+def doubled_tile(x: pl.Tensor[[ROWS, N], pl.FP32], y: pl.Out[pl.Tensor[[ROWS, N], pl.FP32]], n: pl.Scalar[pl.INDEX]):
+    """A part of a tile, anew in each trip."""
+    t = pl.load(x, [0, 0], [ROWS, N], valid_shape=[M, N], out=pl.create_tile([ROWS, N], pl.FP32))
+    for _ in pl.range(n):
+        t = pl.add(t, t)
+    y = pl.store(t, [0, 0], y)
     return y
 
 
@@ -160,9 +204,16 @@ def _one_element(t):
 _PRODUCT = (_product, lambda t: _above(t, t["x"].astype(np.float32) @ t["w"].astype(np.float32)))
 
 CASES = {
-    **dict.fromkeys(("accumulated", "accumulated_on_condition", "peeled", "carried"), _PRODUCT),
+    **dict.fromkeys(
+        ("accumulated", "accumulated_on_condition", "peeled", "carried", "in_a_tile", "in_a_tile_on_condition"),
+        _PRODUCT,
+    ),
     **{f"joined#{n}": (_vector(N, n=n), _joined) for n in (0, 1)},
-    **{f"doubled#{n}": (_vector(N, n=n), lambda t: _above(t, t["x"][:M] * 2 ** t["n"])) for n in (0, 3)},
+    **{
+        f"{name}#{n}": (_vector(N, n=n), lambda t: _above(t, t["x"][:M] * 2 ** t["n"]))
+        for name in ("doubled", "doubled_tile")
+        for n in (0, 3)
+    },
     "one_element": (_vector(N), _one_element),
     "columns": (_vector(1), lambda t: _above(t, t["x"][:M] * 2 + np.float32(0.5))),
 }

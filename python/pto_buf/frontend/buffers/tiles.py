@@ -18,6 +18,7 @@ from pto_buf.dialect.tile_op import constant_of, spec_of
 from pto_buf.dialect.types import SlotType, TileBufType, tile_of
 from pto_buf.errors import DiagnosticError, Note
 from pto_buf.frontend.buffers.held import Extent
+from pto_buf.frontend.buffers.interference import writers
 from pto_buf.frontend.buffers.placement import OwnedSet
 from pto_buf.frontend.builder import segments
 from pto_buf.frontend.context import Context
@@ -205,7 +206,17 @@ def updated(ctx: Context, node: ast.AST, value: Value, unwritten: Extent | None 
 
     `unwritten` is the extent that counts where nothing was written yet, if it is not the whole slot.
     """
-    return _content(ctx, node, value, unwritten) if isinstance(value, Slot) else destination(ctx, node, value)
+    if isinstance(value, Slot):
+        return _content(ctx, node, value, unwritten)
+    tile = destination(ctx, node, value)
+    if unwritten is None or unwritten == tile.held.valid or None in unwritten or not is_unfilled(tile):
+        return tile
+    return seen_as(ctx, node, tile, tile.held.with_valid(*unwritten))
+
+
+def is_unfilled(tile: Tile) -> bool:
+    """Whether no op so far writes the buffer of ours in which a tile lies."""
+    return tile.owned is not None and tile.ssa is tile.slot and not writers(tile.owned.root.slots)
 
 
 def into(

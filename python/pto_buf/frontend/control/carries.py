@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 from pto_buf.dialect.ptobuf import SlotSelectOp
 from pto_buf.frontend.buffers.interference import clobbers
 from pto_buf.frontend.buffers.placement import OwnedSet, is_inside
-from pto_buf.frontend.buffers.tiles import copied, into_place, merge, owned_tile, whatever
+from pto_buf.frontend.buffers.tiles import copied, into_place, is_unfilled, merge, owned_tile, seen_as, whatever
 from pto_buf.frontend.builder import scalar_type
 from pto_buf.frontend.context import Context
 from pto_buf.frontend.control.joins import holds, reselected, slot_of
@@ -159,17 +159,22 @@ class Tiles:
         self._outer = ctx.builder.block
         for carry in self.carries:
             self._start[carry.inner] = self._own(carry, live)
+        self._unfilled = {name for name, start in self._start.items() if is_unfilled(start)}
+        """Tiles that nothing has filled before the loop."""
 
     def _own(self, carry: Carry, live: Mapping[str, Value]) -> Tile:
         """The tile before the loop, in a buffer that no other name reads from here on."""
         tile = carry.before
         assert isinstance(tile, Tile) and tile.owned is not None
-        if tile.spec.valid != tile.held.valid:
+        if None in tile.spec.valid:
             raise self._ctx.error(
                 self._node,
-                f"'{carry.inner}' is carried though only a part of it is valid, which is not supported",
+                f"'{carry.inner}' is carried though how much of it is valid is known only at run time",
                 kind=SHAPE,
             )
+        if tile.spec != tile.held:
+            tile = seen_as(self._ctx, self._node, tile, tile.spec)
+        assert tile.owned is not None
         root = tile.owned.root
         started = any(one.owned is not None and one.owned.root is root for one in self._start.values())
         if started or any(name != carry.inner and holds(value, root) for name, value in live.items()):
@@ -196,6 +201,8 @@ class Tiles:
             self._turns[carry.outer] = False
             if isinstance(value, Poison):
                 continue
+            if isinstance(value, Tile):
+                self._narrow(carry, value, block)
             start = self._start[carry.inner]
             if not isinstance(value, Tile) or value.spec != start.spec or value.folded != start.folded:
                 raise self._ctx.error(
@@ -203,7 +210,7 @@ class Tiles:
                     f"'{carry.inner}' is a tile before this loop and {_other(value)} after a trip",
                     kind=SHAPE,
                 )
-            if value.slot is self._inside[carry.inner].slot:
+            if self._stays(value, self._inside[carry.inner]):
                 continue
             exclusive = value.owned is not None and value.owned.root not in taken
             if not exclusive or not self._is_fresh(value, block):
@@ -213,6 +220,25 @@ class Tiles:
             fresh.append((carry, value))
         for carry, value in fresh:
             self._settle(carry, value, block, frame)
+
+    def _narrow(self, carry: Carry, value: Tile, block: Block) -> None:
+        """What no op has filled before the loop nor reads as a whole in it is valid as far as what a trip leaves."""
+        start = self._start[carry.inner]
+        spec = start.spec.with_valid(*value.spec.valid)
+        if carry.inner not in self._unfilled or value.spec != spec or None in spec.valid:
+            return
+        used = (one.slot for one in self._selects(self._inside[carry.inner], block) if any(True for _ in one.slot.uses))
+        if spec != start.spec and all(slot.type.data.valid == spec.valid for slot in used):
+            with self._ctx.builder.inside(self._outer):
+                self._start[carry.inner] = seen_as(self._ctx, self._node, start, spec)
+
+    @staticmethod
+    def _stays(value: Tile, inside: Tile) -> bool:
+        """Whether a tile lies where the one that entered the trip lies."""
+        if value.owned is None or inside.owned is None or value.owned.root is not inside.owned.root:
+            return False
+        selects = inside.owned.root.selects
+        return selects[value.select] is selects[inside.select]
 
     @staticmethod
     def _is_fresh(value: Tile, block: Block) -> bool:
@@ -287,7 +313,9 @@ class Tiles:
 
 def _other(value: Value) -> str:
     if isinstance(value, Tile):
-        return f"one of {list(value.spec.shape)} {value.spec.dtype} in {value.spec.space}"
+        spec = value.spec
+        part = "" if spec.valid == spec.shape else f", valid as far as {list(spec.valid)}"
+        return f"one of {list(spec.shape)} {spec.dtype} in {spec.space}{part}"
     return describe(value)
 
 
