@@ -6,6 +6,7 @@ carry alike, holds for all. Where a core needs another one to be a trip ahead, t
 from that. Pure.
 """
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -23,6 +24,7 @@ from pto_buf.check.program import (
     Meet,
     Next,
     Signal,
+    defined,
 )
 from pto_buf.check.rewrite import Rewriter
 from pto_buf.check.terms import Term, Var, constant_of, substitute
@@ -141,13 +143,19 @@ def _reached(whole: Whole) -> frozenset[int]:
 
 
 def _carried(whole: Whole, members: Sequence[_Nest]) -> list[tuple[Hashable, _Pairs]]:
-    """What is assigned at the places of loops that run alike, of which the first one's number is part of a place."""
+    """What is assigned at the places of loops that run alike, of which the first one's number is part of a place.
+
+    Variables that are assigned elsewhere too are left out: the address of a tile that a trip moves is one.
+    """
     found: list[tuple[Hashable, _Pairs]] = []
+    times = Counter(var.key for one in whole.code.instructions for var in defined(one))
     for member in members:
+        here = Counter(var.key for at in member.assigns.values() for var in defined(whole.code.instructions[at]))
         for place, at in member.assigns.items():
             one = whole.code.instructions[at]
             assert isinstance(one, Assign)
-            pairs = tuple((var, substitute(term, whole.meaning)) for var, term in one.pairs)
+            alone = [(var, term) for var, term in one.pairs if times[var.key] == here[var.key]]
+            pairs = tuple((var, substitute(term, whole.meaning)) for var, term in alone)
             found.append(((members[0].enter, place), pairs))
     return found
 
