@@ -5,7 +5,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.func import FuncOp
 
@@ -144,11 +144,11 @@ def _verify(kernels: Sequence[FuncOp], source: Source, path: str, target: Target
     try:
         data = json.loads(read_source(path).text)
         found, same = data["kernels"], data["text"] == digest(source.text)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise DiagnosticError.at(place, "this is no certificate", kind="certificate") from None
-    if not same or len(found) != len(kernels):
+    if not same or not isinstance(found, list) or len(cast(list[Any], found)) != len(kernels):
         raise DiagnosticError.at(place, f"the certificate is not for {source.file} as it is now", kind="certificate")
-    for kernel, one in zip(kernels, found, strict=True):
+    for kernel, one in zip(kernels, cast(list[Any], found), strict=True):
         words = check_certificate(build(kernel), _model(kernel, target, flag), one)
         if words:
             raise DiagnosticError.at(place, f"{kernel.sym_name.data}: {words}", kind="certificate")

@@ -9,18 +9,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from pto_buf.check.facts.facts import Facts
-from pto_buf.check.facts.poly import Form
+from pto_buf.check.facts.poly import Form, Poly, constant, plus, split
 from pto_buf.check.facts.reason import MOST_VALUES
 from pto_buf.check.operators import is_value
 from pto_buf.check.program import Code
 from pto_buf.check.proof.explore import Explorer
 from pto_buf.check.proof.frontier import State
 from pto_buf.check.proof.knowledge import Goal, Knowledge
+from pto_buf.check.proof.stages import LAST_STAGE
 from pto_buf.check.proof.survey import terms_of
 from pto_buf.check.terms import Node, Sum, Term, Var
 from pto_buf.hw import Pipe
 
 Json = dict[str, Any]
+
+MALFORMED = ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+"""What reading data raises, or going by it, that nobody wrote down as a proof."""
+
+_MOST_MODULUS = 1 << 64
 
 
 @dataclass(frozen=True)
@@ -75,14 +81,40 @@ def group_json(group: Group) -> Json:
 
 
 def group_of(data: Json, nodes: Mapping[str, Node]) -> Group:
-    """Raises KeyError, TypeError or ValueError for data that is no group of this program."""
+    """Raises one of MALFORMED for data that is no group of this program."""
+    stage = _whole(data["stage"])
+    if not 0 <= stage <= LAST_STAGE:
+        raise ValueError("there is no such stage")
     return Group(
         tuple(_goal_of(goal) for goal in data["goals"]),
-        tuple((int(key), int(modulus)) for key, modulus in data["moduli"]),
-        int(data["stage"]),
+        tuple((_whole(key), _modulus(modulus)) for key, modulus in data["moduli"]),
+        stage,
         tuple(_state_of(state, nodes) for state in data["states"]),
-        tuple(tuple(int(number) for number in links) for links in data["links"]),
+        tuple(tuple(_whole(number) for number in links) for links in data["links"]),
     )
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int:
+        raise TypeError("not a whole number")
+    return number
+
+
+def _perhaps(number: Any) -> int | None:
+    return None if number is None else _whole(number)
+
+
+def _modulus(number: Any) -> int:
+    if not 0 < _whole(number) <= _MOST_MODULUS:
+        raise ValueError("a modulus is positive, and of 64 bits")
+    return number
+
+
+def _mask(text: Any) -> int:
+    mask = int(text, 16)
+    if mask < 0:
+        raise ValueError("a mask has no sign")
+    return mask
 
 
 def _goal_json(goal: Goal) -> Json:
@@ -94,12 +126,12 @@ def _goal_json(goal: Goal) -> Json:
 def _goal_of(data: Json) -> Goal:
     window, line = data.get("window"), data.get("line")
     return Goal(
-        atom=data.get("atom"),
+        atom=_perhaps(data.get("atom")),
         flag=None if data.get("flag") is None else _flag_of(data["flag"]),
-        lane=data.get("lane"),
+        lane=_perhaps(data.get("lane")),
         end=bool(data.get("end")),
-        window=None if window is None else (int(window[0]), int(window[1])),
-        line=None if line is None else (int(line[0]), int(line[1]), int(line[2])),
+        window=None if window is None else (_whole(window[0]), _whole(window[1])),
+        line=None if line is None else _line_of(line),
     )
 
 
@@ -108,7 +140,11 @@ def _flag_json(flag: tuple[int, Pipe, Pipe, int]) -> list[Any]:
 
 
 def _flag_of(data: Sequence[Any]) -> tuple[int, Pipe, Pipe, int]:
-    return int(data[0]), Pipe(data[1]), Pipe(data[2]), int(data[3])
+    return _whole(data[0]), Pipe(data[1]), Pipe(data[2]), _whole(data[3])
+
+
+def _line_of(data: Sequence[Any]) -> tuple[int, int, int]:
+    return _whole(data[0]), _whole(data[1]), _whole(data[2])
 
 
 def _state_json(state: State) -> Json:
@@ -131,20 +167,25 @@ def _form_json(form: Form) -> list[Any]:
     return [[list(mono), factor] for mono, factor in form]
 
 
+def _form_of(data: Any) -> Form:
+    form = tuple((tuple(_whole(key) for key in mono), _whole(factor)) for mono, factor in data)
+    if not form or split(plus(constant(0), Poly(form, 0))) != (form, 1):
+        raise ValueError("a form is written in one way only")
+    return form
+
+
 def _state_of(data: Json, nodes: Mapping[str, Node]) -> State:
-    ranges = {
-        tuple((tuple(mono), factor) for mono, factor in form): (low, high) for form, (low, high) in data["ranges"]
-    }
-    residues = {key: (residue, modulus) for key, residue, modulus in data["residues"]}
+    ranges = {_form_of(form): (_perhaps(low), _perhaps(high)) for form, (low, high) in data["ranges"]}
+    residues = {_whole(key): (_whole(residue), _modulus(modulus)) for key, residue, modulus in data["residues"]}
     facts = Facts(ranges, residues, {nodes[text]: bool(outcome) for text, outcome in data["outcomes"]})
     knowledge = Knowledge(
-        [int(mask, 16) for mask in data["known"]],
-        int(data["present"], 16),
-        {_flag_of(flag): int(flag[4], 16) for flag in data["tokens"]},
+        [_mask(mask) for mask in data["known"]],
+        _mask(data["present"]),
+        {_flag_of(flag): _mask(flag[4]) for flag in data["tokens"]},
         frozenset(_flag_of(flag) for flag in data["pending"]),
-        {(line[0], line[1], line[2]): tuple(int(mask, 16) for mask in masks) for line, masks in data["signals"]},
+        {_line_of(line): tuple(_mask(mask) for mask in masks) for line, masks in data["signals"]},
     )
-    return State(tuple(data["ats"]), data["turn"], facts, knowledge, None)
+    return State(tuple(_whole(at) for at in data["ats"]), _whole(data["turn"]), facts, knowledge, None)
 
 
 def nodes_of(code: Code) -> dict[str, Node]:

@@ -289,6 +289,11 @@ class Prover:
         residues = [keys | window.tracking.told for keys in residues]
         return kind(setting, scope, window.tracker.bits, residues, limit, window.tracker)
 
+    @staticmethod
+    def follows(goals: Sequence[Goal]) -> bool:
+        """Whether `explorer` follows each of these goals: one access is kept in mind by itself."""
+        return len(goals) == 1 or (len(goals) > 1 and all(goal.window is None for goal in goals))
+
     @property
     def cores(self) -> int:
         """How many cores it looks at."""
