@@ -23,6 +23,9 @@ from pto_buf.dialect.tile_op import target_of
 from pto_buf.dialect.types import PartitionViewType, PtrType, TensorViewType
 from pto_buf.hw import CORE_SIGNALS, Space
 
+_WITHIN_BLOCK = 2
+"""The `ffts_mode` of signals within a block; the others are for cores of several blocks."""
+
 
 class CoreSignalOp(IRDLOperation):
     """A signal between cores on one pipe, its id a number or an index value."""
@@ -54,6 +57,12 @@ class CoreSignalOp(IRDLOperation):
             printer.print_ssa_value(self.event_id_dyn)
         mode = {} if self.ffts_mode is None else {"ffts_mode": self.ffts_mode}
         printer.print_op_attributes({**mode, **self.attributes})
+
+    @property
+    def mode_to_others(self) -> int | None:
+        """Its mode if that is one for several blocks."""
+        mode = _WITHIN_BLOCK if self.ffts_mode is None else self.ffts_mode.value.data
+        return None if mode == _WITHIN_BLOCK else mode
 
     def verify_(self) -> None:
         if (self.event_id is None) == (self.event_id_dyn is None):

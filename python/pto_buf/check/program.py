@@ -289,6 +289,11 @@ class Program:
     """By key."""
     codes: tuple[Code, ...]
     subblock: Var | None = None
-    """Which of the vector cores of its block a core is; None if the program never asks, as if there were one."""
+    """Which of the vector cores of its block a core is; None if the program never asks."""
     subblocks: Var | None = None
-    """How many there are."""
+    """How many there are; None if the program never asks."""
+
+    @property
+    def counts_vector_cores(self) -> bool:
+        """Whether it asks for either: if not, the first vector core does the work."""
+        return self.subblock is not None or self.subblocks is not None

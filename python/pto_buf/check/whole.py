@@ -70,7 +70,7 @@ class _Merger:
 
     def merge(self) -> Whole:
         program = self._program
-        vectors = 1 if program.subblock is None else VECTOR_CORES
+        vectors = VECTOR_CORES if program.counts_vector_cores else 1
         starts: list[int] = []
         kinds: list[Core | None] = []
         for code in program.codes:

@@ -28,9 +28,6 @@ from pto_buf.machine.steps import (
 from pto_buf.machine.values import Pointer
 from pto_buf.source import place_of
 
-_MODE = 2
-"""The `ffts_mode` of signals within a block; the others are for cores of several blocks."""
-
 Number: TypeAlias = Callable[[Registers], int]
 
 
@@ -123,8 +120,8 @@ def _signal(
     registers: Mapping[SSAValue, int],
     place: Place | None,
 ) -> Maker:
-    if op.ffts_mode is not None and op.ffts_mode.value.data != _MODE:
-        message = f"signals of ffts_mode {op.ffts_mode.value.data} go to other blocks, which run one by one here"
+    if op.mode_to_others is not None:
+        message = f"signals of ffts_mode {op.mode_to_others} go to other blocks, which run one by one here"
         raise DiagnosticError.at(place, message, kind="unsupported")
     pipe = op.pipe.data
     plain = isinstance(op, (cross_core.SyncSetOp, cross_core.SyncWaitOp))

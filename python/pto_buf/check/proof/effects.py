@@ -230,9 +230,8 @@ class Effects:
         for at, one in waiting:
             id = reason.value(one.lane)
             lines = [] if id is None else self._lines.heard_by(self._whole.core_of(at), id)
-            for goal in [Goal(line=line) for line in lines] or self._bits.goals:
-                if goal.line is not None:
-                    self._alarms.raise_for(Fault.DEADLOCK, goal, at, trail)
+            for goal in [Goal(line=line) for line in lines] or self._bits.goals:  # with nobody to send it, all is open
+                self._alarms.raise_for(Fault.DEADLOCK, goal, at, trail)
 
     def over(self, at: int, knowledge: Knowledge, trail: Trail) -> None:
         """Every core has ended."""

@@ -41,6 +41,18 @@ def lines_of(whole: Whole, values: ValueSets, model: Model) -> dict[Line, list[i
     return found
 
 
+def unheard(whole: Whole, values: ValueSets, model: Model) -> list[int]:
+    """The waits for signals that no core may be able to send."""
+    ways = Lines(whole.kinds, model.broadcast)
+    found: list[int] = []
+    for at, one in enumerate(whole.code.instructions):
+        known = values.of(one.lane) if isinstance(one, Await) else ()
+        ids = range(CORE_SIGNAL_IDS) if known is None else known
+        if not all(ways.heard_by(whole.core_of(at), id) for id in ids):
+            found.append(at)
+    return found
+
+
 def senders(whole: Whole, places: Sequence[int]) -> frozenset[int]:
     """The numbers of the pipes that signal at these instructions."""
     code = whole.code.instructions

@@ -26,7 +26,7 @@ from pto_buf.check.proof.ground import Ground, survey_ground
 from pto_buf.check.proof.joint import in_step
 from pto_buf.check.proof.knowledge import Goal, lay_out
 from pto_buf.check.proof.liveness import joins, live_residues, live_variables
-from pto_buf.check.proof.outline import enclosing, lines_of, senders
+from pto_buf.check.proof.outline import enclosing, lines_of, senders, unheard
 from pto_buf.check.proof.prepare import Prepared, prepare
 from pto_buf.check.proof.stages import BY_CASES, LAST_STAGE, Moduli, demanded, tries
 from pto_buf.check.proof.survey import Forms, all_terms_of, between_cores, forms_of, terms_of
@@ -125,6 +125,7 @@ class Prover:
         meet = joins(self._code.instructions)
         self._setting = Setting(self._whole, model, self._ground, live, meet, joint)
         self._lines = lines_of(self._whole, values, model) if joint else {}
+        self._unheard = unheard(self._whole, values, model) if joint else []
         self._senders = {line: senders(self._whole, places) for line, places in self._lines.items()}
         self._windows: dict[Goal, _Window] = {
             Goal(window=one.at): self._window(one)
@@ -153,7 +154,8 @@ class Prover:
     def goals(self) -> list[Goal]:
         """Everything to prove."""
         shared = [Goal(atom=atom.number) for atom in self._ground.atoms if len(atom.cores) > 1]
-        between = [*(Goal(line=line) for line in self._lines), *self._windows]
+        signals = [*(Goal(line=line) for line in self._lines), *(Goal(lane=at) for at in self._unheard)]
+        between = [*signals, *self._windows]
         if self._only_between:
             return [*shared, *between]
         found = [Goal(atom=atom.number) for atom in self._ground.atoms]
@@ -193,6 +195,10 @@ class Prover:
                 one = self._code.instructions[at]
                 assert isinstance(one, Signal | Await)
                 terms[Goal(line=line)].update(dict.fromkeys((one.lane, *self._around[at])))
+        for at in self._unheard:
+            one = self._code.instructions[at]
+            assert isinstance(one, Await)
+            terms[Goal(lane=at)].update(dict.fromkeys((one.lane, *self._around[at])))
         for goal, window in self._windows.items():
             tracking = window.tracking
             terms[goal].update(dict.fromkeys((*(term for _, term in tracking.kept), *tracking.remainders)))

@@ -41,6 +41,7 @@ from pto_buf.check.reading.sync_ops import sync_instruction
 from pto_buf.check.reading.uses import Uses
 from pto_buf.check.terms import Term, Var, add, const, less
 from pto_buf.dialect.attributes import KernelKindAttr
+from pto_buf.dialect.cross_core import CoreSignalOp
 from pto_buf.dialect.kernel import BlockQueryOp, SectionCubeOp, SectionOp
 from pto_buf.dialect.table.row import TableError
 from pto_buf.dialect.tile_op import TileOp, target_of
@@ -191,6 +192,9 @@ class _Builder:
         if isinstance(op, BlockQueryOp):
             self._query(op)
             return
+        if isinstance(op, CoreSignalOp) and op.mode_to_others is not None:
+            message = f"signals of ffts_mode {op.mode_to_others} go to other blocks, which check-sync does not follow"
+            raise DiagnosticError.at(place_of(op), message, kind="unsupported-op")
         site = self._site(op)
         ordering = sync_instruction(op, site, self._terms)
         done = [ordering] if ordering is not None else self._arrays.visit(op, site) or self._memory.scalar(op, site)

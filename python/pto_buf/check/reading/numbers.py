@@ -80,7 +80,8 @@ def _constant(op: ConstantOp, width: int) -> Term | None:
 
 def _extended(op: Operation, value: Term) -> Term:
     """Sign extension; a boolean that is set becomes -1."""
-    return scale(value, -1) if width_of(op.operands[0].type) == 1 and op.name == "arith.extsi" else value
+    signed = op.name in ("arith.extsi", "arith.index_cast")
+    return scale(value, -1) if width_of(op.operands[0].type) == 1 and signed else value
 
 
 def _truncated(value: Term, width: int) -> Term:

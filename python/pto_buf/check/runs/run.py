@@ -86,9 +86,9 @@ def streams_of(program: Program, choice: Choice, limit: int = MAX_STEPS) -> list
     """What each core of a block does in one run: the cube core, and the vector cores.
 
     `choice` gives a value to each argument variable. There are two vector cores if the program asks which one it runs
-    on, else one. Raises RunError.
+    on or how many there are, else one. Raises RunError.
     """
-    vectors = 1 if program.subblock is None else VECTOR_CORES
+    vectors = VECTOR_CORES if program.counts_vector_cores else 1
     cores = [
         (code, number)
         for code in program.codes
