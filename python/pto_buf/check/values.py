@@ -77,7 +77,7 @@ class ValueSets:
     def _count(self, key: int, lower: Term, upper: Term, step: Term) -> None:
         """The values of a counter; of one whose start or step is not one number, all that lie between its ends."""
         starts, ends, by = self.of(lower), self.of(upper), constant_of(step)
-        if starts is None and self._is_not_negative(lower):
+        if starts is None and self.is_not_negative(lower):
             starts, by = frozenset({0}), 1
         if not starts or ends is None:
             return
@@ -92,7 +92,7 @@ class ValueSets:
         while changed:
             changed = False
             for key, terms in assigned.items():
-                if key in self._not_negative and not all(map(self._is_not_negative, terms)):
+                if key in self._not_negative and not all(map(self.is_not_negative, terms)):
                     self._not_negative.discard(key)
                     changed = True
 
@@ -113,16 +113,17 @@ class ValueSets:
                     self._of[key] = after
                     changed = True
 
-    def _is_not_negative(self, term: Term) -> bool:
+    def is_not_negative(self, term: Term) -> bool:
+        """Whether that is known of all its values."""
         if isinstance(term, Var):
             values = self._of.get(term.key)
             return term.key in self._not_negative or (values is not None and min(values, default=0) >= 0)
         if isinstance(term, Sum):
-            return term.const >= 0 and all(factor > 0 and self._is_not_negative(atom) for atom, factor in term.parts)
+            return term.const >= 0 and all(factor > 0 and self.is_not_negative(atom) for atom, factor in term.parts)
         values = self._of_node(term)
         if values is not None:
             return min(values, default=0) >= 0
-        signs = map(self._is_not_negative, term.args)
+        signs = map(self.is_not_negative, term.args)
         return any(signs) if term.fn is Fn.MAXS else term.fn in _KEEP_SIGN and all(signs)
 
     def ends(self) -> dict[int, tuple[int, int]]:
@@ -172,7 +173,7 @@ class ValueSets:
         """Of an operator that has few values whatever its operands are."""
         modulus, mask = modulus_of(term), mask_of(term)
         if modulus is not None and modulus <= MOST:
-            least = 0 if term.fn is not Fn.REMS or self._is_not_negative(term.args[0]) else 1 - modulus
+            least = 0 if term.fn is not Fn.REMS or self.is_not_negative(term.args[0]) else 1 - modulus
             return frozenset(range(least, modulus))
         if mask is not None and mask < MOST:
             return frozenset(bits & mask for bits in range(mask + 1))
@@ -191,7 +192,7 @@ class ValueSets:
         """The smaller of a number that is not below some other one, and of one of a few."""
         for few, other in ((self.of(right), left), (self.of(left), right)):
             start = as_sum(other).const
-            if few and max(few) - start < MOST and self._is_not_negative(add(other, const(-start))):
+            if few and max(few) - start < MOST and self.is_not_negative(add(other, const(-start))):
                 return frozenset({value for value in few if value < start} | set(range(start, max(few) + 1)))
         return None
 

@@ -129,7 +129,7 @@ class Prover:
         self._senders = {line: senders(self._whole, places) for line, places in self._lines.items()}
         self._windows: dict[Goal, _Window] = {
             Goal(window=one.at): self._window(one)
-            for one in trackings(self._whole, len(self._prepared.program.variables))
+            for one in trackings(self._whole, len(self._prepared.program.variables), values)
             if one.crosses or not only_between
         }
         self._around = enclosing(self._code.instructions)

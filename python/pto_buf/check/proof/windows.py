@@ -27,6 +27,7 @@ from pto_buf.check.terms import (
     substitute,
     variables,
 )
+from pto_buf.check.values import ValueSets
 from pto_buf.check.whole import Whole
 
 At = tuple[int, int]
@@ -107,7 +108,7 @@ def windows_by_argument(code: Code) -> dict[int, list[Operand]]:
     return {argument: touches for argument, touches in found.items() if argument in written}
 
 
-def trackings(whole: Whole, first_key: int) -> Iterator[Tracking]:
+def trackings(whole: Whole, first_key: int, values: ValueSets) -> Iterator[Tracking]:
     """One for each access that a later one may conflict with. Variables are numbered from `first_key`."""
     for touches in windows_by_argument(whole.code).values():
         wheres = [touch.where for _, _, touch in touches if isinstance(touch.where, Window)]
@@ -115,12 +116,20 @@ def trackings(whole: Whole, first_key: int) -> Iterator[Tracking]:
             continue
         views = len({(where.base, where.shape, where.strides, where.size) for where in wheres})
         grid = views == 1 and _nested(wheres[0]) and not any(_leaves(where) for where in wheres)
+        sides = {at: _sides(where, grid, values) for (at, _, _), where in zip(touches, wheres, strict=True)}
         for at, run, touch in touches:
-            yield _tracking(whole, at, run, touch, touches, grid, first_key)
+            yield _tracking(whole, at, run, touch, touches, sides, grid, first_key)
 
 
 def _tracking(
-    whole: Whole, at: At, run: Run, touch: Touch, touches: list[Operand], grid: bool, first_key: int
+    whole: Whole,
+    at: At,
+    run: Run,
+    touch: Touch,
+    touches: list[Operand],
+    sides_of: Mapping[At, list[tuple[Term, Term]]],
+    grid: bool,
+    first_key: int,
 ) -> Tracking:
     assert isinstance(touch.where, Window)
     kept: list[tuple[Var, Term]] = []
@@ -133,7 +142,7 @@ def _tracking(
         return kept[-1][0]
 
     sides: list[tuple[Term, Term]] = []
-    for start, end in _sides(touch.where, grid):
+    for start, end in sides_of[at]:
         first, size = held(start), sub(end, start)
         sides.append((first, held(end) if constant_of(size) is None else add(first, size)))
     steps = _steps(whole.code)
@@ -146,10 +155,9 @@ def _tracking(
     for (where_at, number), other, later in touches:
         if not (later.writes or touch.writes):
             continue
-        assert isinstance(later.where, Window)
         gaps: list[Term] = []
         covers: list[Term] = []
-        for (start, end), (first, last) in zip(_sides(later.where, grid), sides, strict=True):
+        for (start, end), (first, last) in zip(sides_of[where_at, number], sides, strict=True):
             gaps += [sub(start, last), sub(first, end)]
             if grid and later.writes and not later.reads:
                 covers += [sub(first, start), sub(end, last)]
@@ -190,16 +198,28 @@ def _modulus(gap: Term, kept: Mapping[Var, Term], steps: Mapping[Var, int]) -> i
     return modulus if modulus > gcd(*(factor for _, factor in parts)) else 1
 
 
-def _sides(where: Window, grid: bool) -> list[tuple[Term, Term]]:
-    """Where the window starts and ends: in each dimension of one common view, or else in bytes from end to end."""
+def _sides(where: Window, grid: bool, values: ValueSets) -> list[tuple[Term, Term]]:
+    """Where the window starts and ends: in each dimension of one common view, or else in bytes from end to end.
+
+    In a dimension whose stride is negative the last element lies lowest.
+    """
     if grid:
         return [(offset, add(offset, extent)) for offset, extent in zip(where.offsets, where.extents, strict=True)]
-    start, reach = where.base, const(1)
+    first, last = where.base, where.base
     for offset, extent, stride in zip(where.offsets, where.extents, where.strides, strict=True):
-        start = add(start, apply(Fn.MUL, offset, stride))
-        reach = add(reach, apply(Fn.MUL, sub(extent, const(1)), stride))
-    first = scale(start, where.size)
-    return [(first, add(first, scale(reach, where.size)))]
+        start, reach = apply(Fn.MUL, offset, stride), apply(Fn.MUL, sub(extent, const(1)), stride)
+        down, up = _ways(stride, reach, values)
+        first, last = add(first, add(start, down)), add(last, add(start, up))
+    return [(scale(first, where.size), scale(add(last, const(1)), where.size))]
+
+
+def _ways(stride: Term, reach: Term, values: ValueSets) -> tuple[Term, Term]:
+    """How far steps of this stride that lead `reach` further lead down, and up."""
+    if values.is_not_negative(stride):
+        return const(0), reach
+    if values.is_not_negative(scale(stride, -1)):
+        return reach, const(0)
+    return apply(Fn.MINS, reach, const(0)), apply(Fn.MAXS, reach, const(0))
 
 
 def _leaves(where: Window) -> bool:
@@ -213,6 +233,9 @@ def _leaves(where: Window) -> bool:
 
 def _nested(where: Window) -> bool:
     """Whether windows that are apart in one dimension are apart in memory: each stride spans the dimension inside."""
+    least = constant_of(where.strides[-1]) if where.strides else None
+    if least is not None and least <= 0:
+        return False
     for dim in range(len(where.shape) - 1):
         inner = apply(Fn.MUL, where.shape[dim + 1], where.strides[dim + 1])
         gap = constant_of(sub(where.strides[dim], inner))
