@@ -19,6 +19,7 @@ from pto_buf.machine.scalar import to_float, wrap
 from pto_buf.machine.scalar_ops import bits_of
 from pto_buf.machine.steps import CoreId, Step
 from pto_buf.machine.values import Pointer
+from pto_buf.sections import sections_of
 from pto_buf.source import place_of
 
 DEFAULT_LIMIT = 10_000_000
@@ -56,8 +57,11 @@ def kernel_named(module: ModuleOp, name: str | None) -> func.FuncOp:
 
 
 def cores_of(function: func.FuncOp) -> tuple[Core, ...]:
-    """The kinds of core that sections of the function name; empty if it has no sections."""
-    found = [op.name for op in function.body.block.ops if op.name.startswith("pto.section.")]
+    """The kinds of core that sections of the function name; empty if it has no sections.
+
+    Raises DiagnosticError for sections that cannot be followed.
+    """
+    found = [op.name for op in sections_of(function)]
     return tuple(core for core in Core if f"pto.section.{core}" in found)
 
 

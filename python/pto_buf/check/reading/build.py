@@ -50,6 +50,7 @@ from pto_buf.dialect.types import tile_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Core, Space
 from pto_buf.same_values import SameValues, same_values
+from pto_buf.sections import sections_of
 from pto_buf.source import place_of
 
 _SCALAR_DIALECTS = ("arith.", "math.")
@@ -116,9 +117,9 @@ class _Builder:
 
     def _codes(self, block: Block) -> Iterator[Code]:
         """One for each kind of core that has a section; what stands outside of sections is done by each."""
-        cores = tuple(dict.fromkeys(_core_of(op) for op in block.ops if isinstance(op, SectionOp)))
+        cores = tuple(dict.fromkeys(_core_of(op) for op in sections_of(self._function)))
         kind = self._function.attributes.get("pto.kernel_kind")
-        if not cores or isinstance(kind, KernelKindAttr):
+        if not cores:
             self._walk(block)
             yield Code(kind.data if isinstance(kind, KernelKindAttr) else None, tuple(self._code))
             return
