@@ -6,7 +6,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from pto_buf.called import uncalled
+from pto_buf.called import to_judge
 from pto_buf.check.checker import check
 from pto_buf.check.findings import Status
 from pto_buf.check.words import diagnostics
@@ -16,7 +16,7 @@ from pto_buf.source import place_of
 
 @dataclass(frozen=True)
 class CheckSyncPass(ModulePass):
-    """Checks every function of a module, with what it calls, and changes none.
+    """Checks every function of a module that stands for itself, with what it calls, and changes none.
 
     Raises DiagnosticError with everything that is wrong, and for what could not be proven; with `allow_unproven`, the
     latter is a warning.
@@ -38,7 +38,7 @@ class CheckSyncPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         found = Collector()
-        for function in uncalled(op):
+        for function in to_judge(op):
             try:
                 verdict = check(
                     function,

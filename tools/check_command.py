@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.called import uncalled
+from pto_buf.called import to_judge
 from pto_buf.check.certificate.certify import certificate, check_certificate, digest
 from pto_buf.check.checker import check, hints, integer_arguments, lost, timeline_of
 from pto_buf.check.findings import Status, Verdict
@@ -66,7 +66,7 @@ def run(file: str, *, trips: Sequence[str], arch: str | None, gm_raw: str, wante
         raise UsageError("a certificate is for every run; --trip leaves some out", "leave out one of the two")
     target = None if arch is None else TARGETS[arch]
     flag = gm_raw == "flag"
-    kernels = uncalled(module)
+    kernels = to_judge(module)
     if wanted.verify_certificate is not None:
         return _verify(kernels, source, wanted.verify_certificate, target, flag)
     own = _own_arguments(kernels, given)

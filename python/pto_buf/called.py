@@ -10,11 +10,21 @@ from pto_buf.errors import DiagnosticError, Note
 from pto_buf.source import place_of
 
 
-def uncalled(module: ModuleOp) -> tuple[FuncOp, ...]:
-    """The functions with a body that no other one calls."""
-    called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
+def to_judge(module: ModuleOp) -> tuple[FuncOp, ...]:
+    """The functions with a body that stand for themselves: entries, and those that no other one calls.
+
+    Also those that are left over, since only what calls itself calls them: whoever follows their calls refuses them.
+    """
     found = [op for op in module.walk() if isinstance(op, FuncOp) and not op.is_declaration]
-    return tuple(op for op in found if op.sym_name.data not in called)
+    called = {op.callee.string_value() for op in _calls(module)}
+    own = [op for op in found if "pto.entry" in op.attributes or op.sym_name.data not in called]
+    reached = {op.sym_name.data for op in own}
+    new = own
+    while new:
+        names = {call.callee.string_value() for op in new for call in _calls(op)} - reached
+        reached |= names
+        new = [op for op in found if op.sym_name.data in names]
+    return tuple(op for op in found if op in own or op.sym_name.data not in reached)
 
 
 def with_calls_written_out(function: FuncOp) -> FuncOp:

@@ -4,7 +4,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.called import uncalled, with_calls_written_out
+from pto_buf.called import to_judge, with_calls_written_out
 from pto_buf.errors import DiagnosticError
 from pto_buf.source import parse_text
 from pto_buf.universe import make_context
@@ -53,8 +53,39 @@ def test_what_calls_nothing_stays_as_it_is():
     assert with_calls_written_out(twice) is twice
 
 
-def test_what_is_called_is_no_kernel():
-    assert [one.sym_name.data for one in uncalled(module(TEXT))] == ["k"]
+def judged(text: str) -> list[str]:
+    return [one.sym_name.data for one in to_judge(module(text))]
+
+
+def test_what_is_called_is_not_judged_by_itself():
+    assert judged(TEXT) == ["k"]
+
+
+def test_entries_are_judged_even_if_they_are_called():
+    entry = TEXT.replace("private @four(%x: index) -> index", "@four(%x: index) -> index attributes {pto.entry}")
+    assert judged(entry) == ["four", "k"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "names"),
+    [
+        ("@four(%n)", "@k(%n)", ["four", "k"]),
+        ("@twice(%x) :", "@four(%x) :", ["k"]),
+        ("call @four(%n)", "call @twice(%n)", ["four", "k"]),
+    ],
+)
+def test_what_only_calls_itself_is_judged_and_refused(before: str, after: str, names: list[str]):
+    assert judged(TEXT.replace(before, after)) == names
+
+
+def test_a_circle_of_functions_is_judged():
+    text = TEXT.replace("arith.muli %x, %two : index", "func.call @k(%two) : (index) -> index")
+    text = text.replace("func.func @k(%n: index)", "func.func @k(%n: index) -> index").replace(
+        "    func.return\n", "    func.return %m : index\n"
+    )
+    assert judged(text) == ["twice", "four", "k"]
+    with pytest.raises(DiagnosticError, match="is not followed"):
+        with_calls_written_out(function(module(text), "k"))
 
 
 @pytest.mark.parametrize(
