@@ -2,9 +2,15 @@
 
 from xdsl.dialects.func import FuncOp
 
-from pto_buf.dialect.kernel import SectionOp
+from pto_buf.dialect.kernel import SectionCubeOp, SectionOp
 from pto_buf.errors import DiagnosticError, Note
+from pto_buf.hw import Core
 from pto_buf.source import place_of
+
+
+def core_of(section: SectionOp) -> Core:
+    """The kind of core that it is for."""
+    return Core.CUBE if isinstance(section, SectionCubeOp) else Core.VECTOR
 
 
 def sections_of(function: FuncOp) -> tuple[SectionOp, ...]:

@@ -9,13 +9,12 @@ from xdsl.dialects import func, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from pto_buf.dialect.gm import MakeTensorViewOp, PartitionViewOp
-from pto_buf.dialect.kernel import SectionCubeOp, SectionOp
+from pto_buf.dialect.kernel import SectionOp
 from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.dialect.tile_views import SetValidShapeOp, SubviewOp, TileViewOp
 from pto_buf.dialect.tiles import AllocTileOp, AssignOp
 from pto_buf.dialect.types import TileBufType
 from pto_buf.errors import DiagnosticError
-from pto_buf.hw import Core
 from pto_buf.machine import values
 from pto_buf.machine.code import Code, Copy, Emit, Enter, Goto, Label, Leave, Let, NextTrip, Unless
 from pto_buf.machine.emit import exec_maker
@@ -24,6 +23,7 @@ from pto_buf.machine.scalar import ScalarError
 from pto_buf.machine.scalar_ops import scalar_function
 from pto_buf.machine.steps import CoreId, TileRef
 from pto_buf.machine.sync_ops import sync_maker
+from pto_buf.sections import core_of
 from pto_buf.source import place_of
 from pto_buf.tile import TileSpec
 
@@ -131,7 +131,7 @@ class _Builder:
             case SetValidShapeOp():
                 self._reassign(op, values.with_valid)
             case SectionOp():
-                if self._core.core is (Core.CUBE if isinstance(op, SectionCubeOp) else Core.VECTOR):
+                if self._core.core is core_of(op):
                     self._push(op.body, lambda: None)
             case _:
                 self._other(op)

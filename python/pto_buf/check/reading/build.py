@@ -42,7 +42,7 @@ from pto_buf.check.reading.uses import Uses
 from pto_buf.check.terms import Term, Var, add, const, less
 from pto_buf.dialect.attributes import KernelKindAttr
 from pto_buf.dialect.cross_core import CoreSignalOp
-from pto_buf.dialect.kernel import BlockQueryOp, SectionCubeOp, SectionOp
+from pto_buf.dialect.kernel import BlockQueryOp, SectionOp
 from pto_buf.dialect.table.row import TableError
 from pto_buf.dialect.tile_op import TileOp, target_of
 from pto_buf.dialect.tiles import AllocTileOp, AssignOp
@@ -50,7 +50,7 @@ from pto_buf.dialect.types import tile_of
 from pto_buf.errors import DiagnosticError
 from pto_buf.hw import Core, Space
 from pto_buf.same_values import SameValues, same_values
-from pto_buf.sections import sections_of
+from pto_buf.sections import core_of, sections_of
 from pto_buf.source import place_of
 
 _SCALAR_DIALECTS = ("arith.", "math.")
@@ -117,7 +117,7 @@ class _Builder:
 
     def _codes(self, block: Block) -> Iterator[Code]:
         """One for each kind of core that has a section; what stands outside of sections is done by each."""
-        cores = tuple(dict.fromkeys(_core_of(op) for op in sections_of(self._function)))
+        cores = tuple(dict.fromkeys(core_of(op) for op in sections_of(self._function)))
         kind = self._function.attributes.get("pto.kernel_kind")
         if not cores:
             self._walk(block)
@@ -183,7 +183,7 @@ class _Builder:
         self._code.append(End(self._site(op)))
 
     def _enter_section(self, op: SectionOp) -> None:
-        if self._section is None or _core_of(op) is self._section:
+        if self._section is None or core_of(op) is self._section:
             self._walk(op.body.block)
 
     def _plain(self, op: Operation) -> None:
@@ -390,10 +390,6 @@ class _Builder:
 
 def _ignore(op: Operation) -> None:
     pass
-
-
-def _core_of(op: SectionOp) -> Core:
-    return Core.CUBE if isinstance(op, SectionCubeOp) else Core.VECTOR
 
 
 def _terminator(block: Block) -> Operation:
