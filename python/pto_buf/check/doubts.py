@@ -28,7 +28,7 @@ def blind_words(goal: Goal, code: Code, ground: Ground) -> str:
         atom = ground.atoms[goal.atom]
         return f"an address in {atom.space.buffer}, or a condition around it, could not be worked out"
     where = "" if goal.lane is None else _line_words(goal.lane, code)
-    return f"an event id{where} could not be worked out"
+    return f"an id, or another number,{where} could not be worked out"
 
 
 def _line_words(at: int, code: Code) -> str:

@@ -60,6 +60,8 @@ class Finding:
     """The number of a buffer lock."""
     signal: int | None = None
     """The number of a signal between cores."""
+    outside: tuple[str, int, int] | None = None
+    """What is numbered, the number, and how many there are."""
     run: "RunValues" = ()
     """The arguments and data-dependent values of a run that shows it."""
     choice: Choice | None = field(default=None, compare=False, repr=False)

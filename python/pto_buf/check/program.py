@@ -172,6 +172,16 @@ class Await:
 
 
 @dataclass(frozen=True, slots=True)
+class Within:
+    """The number of something that the next instruction names: a run in which it is none of 0..count-1 stops."""
+
+    site: Site
+    what: str
+    lane: Term
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Assign:
     """All at once."""
 
@@ -259,7 +269,7 @@ class End:
 Order: TypeAlias = SetFlag | WaitFlag | Barrier | Lock | Signal | Await
 """What orders pipes and cores."""
 
-Instruction: TypeAlias = Run | Order | Assign | Fresh | Branch | Jump | Enter | Next | Leave | Meet | End
+Instruction: TypeAlias = Run | Order | Within | Assign | Fresh | Branch | Jump | Enter | Next | Leave | Meet | End
 
 
 def defined(one: Instruction) -> tuple[Var, ...]:

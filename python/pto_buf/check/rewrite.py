@@ -25,6 +25,7 @@ from pto_buf.check.program import (
     Signal,
     Touch,
     WaitFlag,
+    Within,
 )
 from pto_buf.check.terms import Term, const, substitute
 
@@ -48,7 +49,7 @@ class Rewriter:
             case Branch():
                 loop = None if one.loop is None else self._loop(one.loop)
                 return replace(one, condition=term(one.condition), loop=loop)
-            case SetFlag() | WaitFlag() | Lock() | Signal() | Await():
+            case SetFlag() | WaitFlag() | Lock() | Signal() | Await() | Within():
                 lane = term(one.lane)
                 return one if lane is one.lane else replace(one, lane=lane)
             case Assign():

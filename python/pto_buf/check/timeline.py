@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pto_buf.check.findings import Finding, Point
-from pto_buf.check.runs.steps import Awaited, Did, Done, Fence, Locked, Set, Signalled, Step, Stream, Wait
+from pto_buf.check.runs.steps import Awaited, Did, Done, Fence, Locked, Outside, Set, Signalled, Step, Stream, Wait
 from pto_buf.hw import Pipe
 
 AROUND = 6
@@ -90,5 +90,7 @@ def _cell(step: Step) -> tuple[Pipe, str]:
             return step.pipe, f"signal {step.lane}"
         case Awaited():
             return step.pipe, f"hear {step.lane}"
+        case Outside():
+            return Pipe.S, f"{step.what} {step.number}"
         case Done():
             return Pipe.S, "return"

@@ -231,13 +231,17 @@ def _leftover(finding: Finding, run: str) -> Diagnostic:
 
 
 def _lane(finding: Finding, run: str) -> Diagnostic:
-    assert finding.flag is not None
+    if finding.outside is None:
+        assert finding.flag is not None
+        src, dst, number = finding.flag
+        what, count = f"event id of flag <{src.pto}>, <{dst.pto}>", EVENT_IDS
+    else:
+        what, number, count = finding.outside
     return Diagnostic(
-        f"the event id of flag <{finding.flag[0].pto}>, <{finding.flag[1].pto}> is {finding.flag[2]}; there are "
-        f"0 to {EVENT_IDS - 1}{_tail(run)}",
+        f"the {what} is {number}; there are 0 to {count - 1}{_tail(run)}",
         finding.second.site.place,
         (Note(finding.second.site.place, f"in {_at(finding.second)}"),),
-        f"take the id modulo a number of at most {EVENT_IDS}",
+        f"take it modulo a number of at most {count}",
         finding.fault.value,
     )
 

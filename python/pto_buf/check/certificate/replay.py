@@ -30,6 +30,7 @@ from pto_buf.check.program import (
     SetFlag,
     Signal,
     WaitFlag,
+    Within,
 )
 from pto_buf.check.proof.explore import Setting, start_facts
 from pto_buf.check.proof.frontier import ENDED, State
@@ -99,6 +100,8 @@ class Replay:
                         rules.barrier(self._whole.core_of(at), one, held)
                     case Lock():
                         rules.lock(at, one, reason, held)
+                    case Within():
+                        rules.within(at, one, reason)
                     case Signal() if self._setting.joint:
                         rules.send(at, one, reason, held)
                         if not self._whole.in_step:

@@ -6,7 +6,7 @@ Nothing here is shared with `effects` and `knowledge` but the layout of the bits
 from collections.abc import Sequence
 
 from pto_buf.check.facts.reason import Reason
-from pto_buf.check.program import Await, Barrier, Local, Lock, Run, SetFlag, Signal, WaitFlag
+from pto_buf.check.program import Await, Barrier, Local, Lock, Run, SetFlag, Signal, WaitFlag, Within
 from pto_buf.check.proof.explore import Setting
 from pto_buf.check.proof.ground import FlagKey, lock_key
 from pto_buf.check.proof.knowledge import Bits, Goal, Knowledge, undrained
@@ -127,6 +127,14 @@ class Rules:
         inside = low is not None and high is not None and low >= 0 and high < EVENT_IDS
         named = ((self._whole.core_of(at), one.src, one.dst, lane) for lane in self._ground.lanes[at])
         if (Goal(lane=at) in self._goals and not inside) or any(flag in self._flags for flag in named):
+            raise Wrong
+
+    def within(self, at: int, one: Within, reason: Reason) -> None:
+        if Goal(lane=at) not in self._goals:
+            return
+        number = reason.value(one.lane)
+        low, high = reason.range(one.lane) if number is None else (number, number)
+        if low is None or high is None or low < 0 or high >= one.count:
             raise Wrong
 
     def barrier(self, core: int, one: Barrier, held: Knowledge) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pto_buf.check.facts.reason import Reason
 from pto_buf.check.findings import Fault
 from pto_buf.check.model import Model
-from pto_buf.check.program import Await, Barrier, Local, Lock, Run, SetFlag, Signal, WaitFlag
+from pto_buf.check.program import Await, Barrier, Local, Lock, Run, SetFlag, Signal, WaitFlag, Within
 from pto_buf.check.proof.alarms import Alarms, Link, Took, Trail
 from pto_buf.check.proof.ground import Ground, lock_key
 from pto_buf.check.proof.knowledge import Bits, Goal, Knowledge, undrained
@@ -158,6 +158,17 @@ class Effects:
             flag = (self._whole.core_of(at), one.src, one.dst, lane)
             if flag in self._flags:
                 self._alarms.cannot_see(Goal(flag=flag))
+
+    def within(self, at: int, one: Within, reason: Reason, trail: Trail) -> None:
+        """Whether there is what has this number. Raises Asked before anything is changed."""
+        if Goal(lane=at) not in self._bits.goals:
+            return
+        number = reason.value(one.lane)
+        low, high = reason.range(one.lane) if number is None else (number, number)
+        above = high is None or high >= one.count
+        if above or low is None or low < 0:
+            outside = at_most(const(one.count), one.lane) if above else at_most(one.lane, const(-1))
+            self._alarms.raise_for(Fault.LANE, Goal(lane=at), at, Link(trail, Took(at, outside)))
 
     def lock(self, at: int, one: Lock, reason: Reason, knowledge: Knowledge, trail: Trail) -> bool:
         """A buffer lock is taken or given back. False where the run ends. Raises Asked before anything is changed."""

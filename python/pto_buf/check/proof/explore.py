@@ -37,6 +37,7 @@ from pto_buf.check.program import (
     SetFlag,
     Signal,
     WaitFlag,
+    Within,
 )
 from pto_buf.check.proof.alarms import Alarms, Kept, Link, Took, Trail, Went
 from pto_buf.check.proof.effects import Effects
@@ -205,6 +206,8 @@ class Explorer:
                     case Lock():
                         if not self._effects.lock(at, one, reason, knowledge, trail):
                             return
+                    case Within():
+                        self._effects.within(at, one, reason, trail)
                     case Signal() if self._setting.joint:
                         if not self._effects.signal(at, one, reason, knowledge, trail):
                             return

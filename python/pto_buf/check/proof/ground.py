@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pto_buf.check.model import Model
-from pto_buf.check.program import Code, Local, Lock, Run, SetFlag, WaitFlag, Window
+from pto_buf.check.program import Code, Local, Lock, Run, SetFlag, WaitFlag, Window, Within
 from pto_buf.check.proof.windows import At, Operand, constant_window, windows_by_argument
 from pto_buf.check.runs.atoms import Atoms
 from pto_buf.check.runs.clocks import NUMBER, PIPES, number_of
@@ -64,7 +64,7 @@ class Ground:
     locks: Mapping[int, tuple[FlagKey, ...]]
     """By instruction, the buffer locks that it may name."""
     loose_lanes: tuple[int, ...]
-    """The instructions whose id may lie outside 0..7."""
+    """The instructions whose id, or what it is the number of, may be none that there is."""
 
 
 _Role = tuple[tuple[int, ...], bool, bool]
@@ -109,6 +109,10 @@ def survey_ground(whole: Whole, values: ValueSets, model: Model) -> Ground:
                 numbers = range(BUFFER_IDS) if found is None else sorted(found)
                 locks[at] = tuple(lock_key(core, number) for number in numbers)
                 flags.update(dict.fromkeys(locks[at]))
+            case Within():
+                found = values.of(one.lane)
+                if found is None or not all(0 <= number < one.count for number in found):
+                    loose.append(at)
             case _:
                 pass
     windows = list(_constant_windows(whole.code))

@@ -181,10 +181,11 @@ class Prover:
             one = self._code.instructions[at]
             assert isinstance(one, SetFlag | WaitFlag)
             needed = (one.lane, *self._around[at])
-            if Goal(lane=at) in terms:
-                terms[Goal(lane=at)].update(dict.fromkeys(needed))
             for lane in lanes:
                 terms[Goal(flag=(self._whole.core_of(at), one.src, one.dst, lane))].update(dict.fromkeys(needed))
+        for at in self._ground.loose_lanes:
+            if Goal(lane=at) in terms:
+                terms[Goal(lane=at)].update(dict.fromkeys((*terms_of(self._code.instructions[at]), *self._around[at])))
         for at, locks in self._ground.locks.items():
             one = self._code.instructions[at]
             assert isinstance(one, Lock)

@@ -32,6 +32,7 @@ from pto_buf.check.program import (
     Signal,
     WaitFlag,
     Window,
+    Within,
 )
 from pto_buf.check.terms import Fn, Node, Sum, Term, Var, as_sum, constant_of, variables
 from pto_buf.check.whole import Whole
@@ -276,6 +277,9 @@ def forms_of(program: Program, code: Code, ends: Mapping[int, tuple[int, int]]) 
                 forms.condition(one.condition)
             case SetFlag() | WaitFlag() | Lock():
                 forms.exactly(one.lane)
+            case Within():
+                for poly in alternatives(one.lane):
+                    forms.need(poly, 0, one.count - 1)
             case Run():
                 for touch in one.touches:
                     if isinstance(touch.where, Local):
@@ -327,7 +331,7 @@ def terms_of(one: Instruction) -> Iterator[Term]:
     match one:
         case Branch():
             yield one.condition
-        case SetFlag() | WaitFlag() | Lock() | Signal() | Await():
+        case SetFlag() | WaitFlag() | Lock() | Signal() | Await() | Within():
             yield one.lane
         case Run():
             for touch in one.touches:

@@ -4,7 +4,7 @@ from collections.abc import Callable, MutableMapping
 
 from xdsl.ir import Operation, SSAValue
 
-from pto_buf.check.program import Assign, Fresh, Instruction, Site
+from pto_buf.check.program import Assign, Fresh, Instruction, Site, Within
 from pto_buf.check.terms import Fn, Term, Var, apply, const, constant_of, equal
 from pto_buf.dialect.opaque_types import EventIdArrayType
 from pto_buf.dialect.scalars import DeclareEventIdArrayOp, EventIdArrayGetOp, EventIdArraySetOp
@@ -32,10 +32,12 @@ class Arrays:
                 # A copy: the element may be set again before the value is used.
                 got = self._make(op, op.value.name_hint or "id")
                 self._terms[op.value] = got
-                return [Assign(((got, _element(self._elements_of(op.array, op.index, op), self._terms[op.index])),))]
+                elements, index = self._elements_of(op.array, op.index, op), self._terms[op.index]
+                return [_inside(site, elements, index), Assign(((got, _element(elements, index)),))]
             case EventIdArraySetOp():
                 elements = self._elements_of(op.array, op.index, op)
-                return [_stored(elements, self._terms[op.index], self._terms[op.value])]
+                index = self._terms[op.index]
+                return [_inside(site, elements, index), _stored(elements, index, self._terms[op.value])]
             case _:
                 return None
 
@@ -46,6 +48,10 @@ class Arrays:
             words = f"'{op.name}': index {known} lies outside of an array of {len(elements)}"
             raise DiagnosticError.at(place_of(op), words, kind="unsupported-op")
         return elements
+
+
+def _inside(site: Site, elements: tuple[Var, ...], index: Term) -> Within:
+    return Within(site, "index of an array of event ids", index, len(elements))
 
 
 def _element(elements: tuple[Var, ...], index: Term) -> Term:

@@ -37,11 +37,10 @@ from pto_buf.check.reading.loads import settle_loads
 from pto_buf.check.reading.memory import Memory
 from pto_buf.check.reading.numbers import term_of, width_of
 from pto_buf.check.reading.operations import Operations, is_scalar
-from pto_buf.check.reading.sync_ops import sync_instruction
+from pto_buf.check.reading.sync_ops import sync_instructions
 from pto_buf.check.reading.uses import Uses
 from pto_buf.check.terms import Term, Var, add, const, less
 from pto_buf.dialect.attributes import KernelKindAttr
-from pto_buf.dialect.cross_core import CoreSignalOp
 from pto_buf.dialect.kernel import BlockQueryOp, SectionOp
 from pto_buf.dialect.table.row import TableError
 from pto_buf.dialect.tile_op import TileOp, target_of
@@ -71,7 +70,8 @@ class _Builder:
 
     def __init__(self, function: func.FuncOp):
         self._function = function
-        self._uses = Uses(target_of(function))
+        self._target = target_of(function)
+        self._uses = Uses(self._target)
         self._variables: list[VarInfo] = []
         self._terms: dict[SSAValue, Term] = {}
         self._block_values: dict[str, Var] = {}
@@ -193,12 +193,9 @@ class _Builder:
         if isinstance(op, BlockQueryOp):
             self._query(op)
             return
-        if isinstance(op, CoreSignalOp) and op.mode_to_others is not None:
-            message = f"signals of ffts_mode {op.mode_to_others} go to other blocks, which check-sync does not follow"
-            raise DiagnosticError.at(place_of(op), message, kind="unsupported-op")
         site = self._site(op)
-        ordering = sync_instruction(op, site, self._terms)
-        done = [ordering] if ordering is not None else self._arrays.visit(op, site) or self._memory.scalar(op, site)
+        ordering = sync_instructions(op, site, self._terms, self._target)
+        done = ordering or self._arrays.visit(op, site) or self._memory.scalar(op, site)
         if done is None:
             self._arithmetic(op)
             return

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
-from pto_buf.check.program import Await, Barrier, Instruction, Lock, SetFlag, Signal, Site, WaitFlag
-from pto_buf.check.terms import Term, const
+from pto_buf.check.program import Await, Barrier, Instruction, Lock, SetFlag, Signal, Site, WaitFlag, Within
+from pto_buf.check.terms import Term, const, constant_of
 from pto_buf.dialect.cross_core import (
     CoreSignalOp,
     FenceBarrierAllOp,
@@ -29,13 +29,34 @@ from pto_buf.dialect.sync import (
     WaitFlagDynOp,
     WaitFlagOp,
 )
-from pto_buf.hw import Pipe
+from pto_buf.errors import DiagnosticError
+from pto_buf.hw import BUFFER_IDS, CORE_SIGNALS, Pipe, Target
+from pto_buf.source import place_of
 
 Terms = Mapping[SSAValue, Term]
 
 
-def sync_instruction(op: Operation, site: Site, terms: Terms) -> Instruction | None:
-    """The instruction of a synchronising op; None if it is none."""
+def sync_instructions(op: Operation, site: Site, terms: Terms, target: Target) -> list[Instruction] | None:
+    """What a synchronising op does; None if it is none. Raises DiagnosticError for a signal to other blocks."""
+    if isinstance(op, CoreSignalOp) and op.mode_to_others is not None:
+        message = f"signals of ffts_mode {op.mode_to_others} go to other blocks, which check-sync does not follow"
+        raise DiagnosticError.at(place_of(op), message, kind="unsupported-op")
+    one = _instruction(op, site, terms)
+    match one:
+        case None:
+            return None
+        case Lock():
+            what, count = "buffer lock", BUFFER_IDS
+        case Signal() | Await():
+            what, count = "signal", CORE_SIGNALS[target.name]
+        case _:
+            return [one]
+    known = constant_of(one.lane)
+    inside = known is not None and 0 <= known < count
+    return [one] if inside else [Within(site, what, one.lane, count), one]
+
+
+def _instruction(op: Operation, site: Site, terms: Terms) -> Instruction | None:
     match op:
         case SetFlagOp():
             return SetFlag(site, op.src.data, op.dst.data, const(op.event.data))

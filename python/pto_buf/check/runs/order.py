@@ -23,6 +23,7 @@ from pto_buf.check.runs.steps import (
     Done,
     Fence,
     Locked,
+    Outside,
     Set,
     Signalled,
     Step,
@@ -163,6 +164,10 @@ class _Judge:
                 if not self._signals.send(number, step):
                     point = self._point(core, step, step.pipe)
                     self._report(Finding(Fault.OVERFLOW, point, point, signal=step.lane))
+            case Outside():
+                point = self._point(core, step, Pipe.S)
+                self._report(Finding(Fault.LANE, point, outside=(step.what, step.number, step.count)))
+                return False
             case Awaited():
                 pass  # heard when its turn came
             case Done():

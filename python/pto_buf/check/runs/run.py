@@ -25,6 +25,7 @@ from pto_buf.check.program import (
     Touch,
     WaitFlag,
     Window,
+    Within,
 )
 from pto_buf.check.runs.steps import (
     Access,
@@ -35,6 +36,7 @@ from pto_buf.check.runs.steps import (
     Done,
     Fence,
     Locked,
+    Outside,
     Set,
     Signalled,
     Step,
@@ -173,6 +175,11 @@ class _Walker:
                     yield Signalled(one.site, one.pipe, self._value(one.lane), self._trips, one.single)
                 case Await():
                     yield Awaited(one.site, one.pipe, self._value(one.lane), self._trips)
+                case Within():
+                    number = self._value(one.lane)
+                    if not 0 <= number < one.count:
+                        yield Outside(one.site, one.what, number, one.count, self._trips)
+                        return
                 case Assign():
                     env.update([(var.key, self._value(term)) for var, term in one.pairs])
                 case Fresh():

@@ -113,6 +113,17 @@ class Awaited:
 
 
 @dataclass(frozen=True, slots=True)
+class Outside:
+    """The run stops: there is nothing of this kind with that number, but only `count` of them."""
+
+    site: Site
+    what: str
+    number: int
+    count: int
+    trips: Trips
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """The function returns."""
 
@@ -120,7 +131,7 @@ class Done:
     trips: Trips
 
 
-Step: TypeAlias = Did | Set | Wait | Fence | Locked | Signalled | Awaited | Done
+Step: TypeAlias = Did | Set | Wait | Fence | Locked | Signalled | Awaited | Outside | Done
 
 
 @dataclass(frozen=True)
